@@ -1,0 +1,134 @@
+"""What an agent tells a view while it works, and how a run ends: frozen values."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from agentic_qt.client.chat_model import ChatModelError, Usage
+from agentic_qt.core.call import Call, Outcome, Progress
+from agentic_qt.protocol.messages import ToolCall
+
+
+class RunEndReason(StrEnum):
+    """Why a run ended."""
+
+    COMPLETED = "completed"
+    STOPPED = "stopped"
+    TURN_CAP = "turn_cap"
+    LENGTH = "length"
+    CONTENT_FILTER = "content_filter"
+    CUT_STREAM = "cut_stream"
+    EMPTY = "empty"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunEnd:
+    """How a run ended.
+
+    Args:
+        run: The run's id.
+        reason: Why it ended.
+        text: The assistant's last words.
+        turns: Requests that were sent to the chat model.
+        error: What the provider did, when the reason is ``error``.
+        usage: Tokens, where the provider reports them.
+    """
+
+    run: str
+    reason: RunEndReason
+    text: str = ""
+    turns: int = 0
+    error: ChatModelError | None = None
+    usage: Usage | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunStarted:
+    """A person's message was taken and a run began."""
+
+    run: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TurnStarted:
+    """A request is being sent to the chat model; `turn` counts from 1."""
+
+    run: str
+    turn: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TextDelta:
+    """A piece of the assistant's words."""
+
+    run: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReasoningDelta:
+    """A piece of the chat model's thoughts, where the provider sends them."""
+
+    run: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MessageFinished:
+    """The assistant's message of this turn is complete; `text` is all of it."""
+
+    run: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CallStarted:
+    """A tool call was taken up; `call` is None when it could not be decoded (its outcome follows)."""
+
+    run: str
+    call_id: str
+    tool_call: ToolCall
+    call: Call | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CallProgressed:
+    """The handler of a call told how far it has come."""
+
+    run: str
+    call_id: str
+    progress: Progress
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CallFinished:
+    """A tool call has its outcome; `late` when it came after the call was given up as ``unknown``."""
+
+    run: str
+    call_id: str
+    tool_call: ToolCall
+    outcome: Outcome
+    late: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunEnded:
+    """The run is over; nothing of it follows but late ends of calls."""
+
+    run: str
+    end: RunEnd
+
+
+AgentEvent = (
+    RunStarted
+    | TurnStarted
+    | TextDelta
+    | ReasoningDelta
+    | MessageFinished
+    | CallStarted
+    | CallProgressed
+    | CallFinished
+    | RunEnded
+)
+"""Everything that an agent tells its observers."""

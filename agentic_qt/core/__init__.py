@@ -1,0 +1,1 @@
+"""The registry and the one execution path: no Qt, no I/O, plain asyncio."""

@@ -1,0 +1,120 @@
+"""Remembered approvals: who may do what again without being asked, and how to take it back.
+
+A grant names client, capability, target and registration; it holds no power over anything else.
+"""
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from agentic_qt.core.events import Observers
+
+
+class Scope(StrEnum):
+    """What an approval covers.
+
+    ``once``: this call. ``digest``: this exact call, with the facts of its preview, again. ``run``: this capability on this
+    target until the run ends. ``session``: the same until the application closes.
+    """
+
+    ONCE = "once"
+    DIGEST = "digest"
+    RUN = "run"
+    SESSION = "session"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Grant:
+    """One remembered approval; `registration` is compared by identity, so a successor inherits nothing."""
+
+    id: str
+    scope: Scope
+    client: str | None
+    name: str
+    target_id: str | None
+    registration: object
+    run: str | None
+    digest: str
+    facts_digest: str
+    granted_at: float
+
+
+class Grants:
+    """The remembered approvals of one queue, in memory only."""
+
+    def __init__(self) -> None:
+        self._grants: dict[str, Grant] = {}
+        self._numbers = itertools.count(1)
+        self._observers: Observers[Grants] = Observers()
+
+    def __iter__(self) -> Any:
+        return iter(tuple(self._grants.values()))
+
+    def __len__(self) -> int:
+        return len(self._grants)
+
+    def observe(self, callback: Callable[["Grants"], None]) -> Callable[[], None]:
+        """Call `callback` after each change; returns a function that ends it."""
+        return self._observers.add(callback)
+
+    def add(self, **fields: Any) -> Grant:
+        """Remember an approval; the fields are those of `Grant` without its id."""
+        grant = Grant(id=f"g{next(self._numbers)}", **fields)
+        self._grants[grant.id] = grant
+        self._observers.tell(self)
+        return grant
+
+    def revoke(self, grant_id: str) -> bool:
+        """Take a grant back; returns whether it was there."""
+        found = self._grants.pop(grant_id, None) is not None
+        if found:
+            self._observers.tell(self)
+        return found
+
+    def void(self, registration: object) -> None:
+        """Drop every grant that was given to `registration`, which was replaced or disposed."""
+        self._drop(lambda grant: grant.registration is registration)
+
+    def end_run(self, run: str) -> None:
+        """Drop the grants of scope ``run`` that were given for `run`."""
+        self._drop(lambda grant: grant.scope is Scope.RUN and grant.run == run)
+
+    def covering(  # noqa: PLR0913 - one question, asked in one place
+        self,
+        *,
+        client: str | None,
+        name: str,
+        target_id: str | None,
+        registration: object,
+        run: str | None,
+        digest: str,
+        facts_digest: str,
+    ) -> Grant | None:
+        """Return a grant that covers this very call, or None."""
+        for grant in self._grants.values():
+            if (
+                grant.registration is registration
+                and grant.client == client
+                and grant.name == name
+                and grant.target_id == target_id
+                and _reaches(grant, run, digest, facts_digest)
+            ):
+                return grant
+        return None
+
+    def _drop(self, condition: Callable[[Grant], bool]) -> None:
+        gone = [grant_id for grant_id, grant in self._grants.items() if condition(grant)]
+        for grant_id in gone:
+            del self._grants[grant_id]
+        if gone:
+            self._observers.tell(self)
+
+
+def _reaches(grant: Grant, run: str | None, digest: str, facts_digest: str) -> bool:
+    if grant.scope is Scope.DIGEST:
+        return grant.digest == digest and grant.facts_digest == facts_digest
+    if grant.scope is Scope.RUN:
+        return run is not None and grant.run == run
+    return grant.scope is Scope.SESSION

@@ -1,0 +1,45 @@
+"""Whether a call runs, is asked about or is refused, by rule: no person and no model has a say here.
+
+Policy is given to the registry by the application's programmer; no capability can reach it.
+"""
+
+from collections.abc import Callable, Iterable
+from enum import StrEnum
+from fnmatch import fnmatchcase
+
+from agentic_qt.core.call import Call
+from agentic_qt.core.capability import Capability, Risk
+
+
+class Decision(StrEnum):
+    """What policy says of a call."""
+
+    ALLOW = "allow"
+    ASK = "ask"
+    DENY = "deny"
+
+
+class Policy:
+    """Reads run, everything else is asked about, and what is on the deny list is refused.
+
+    Args:
+        deny: Capability names that never run, with ``*`` as in ``"customer.*"``.
+        rule: Called with the call and the capability; returns a `Decision`, or None for the rule by risk. It cannot
+            turn a refusal of the deny list into anything else, and an error in it refuses.
+    """
+
+    def __init__(
+        self, *, deny: Iterable[str] = (), rule: Callable[[Call, Capability], Decision | None] | None = None
+    ) -> None:
+        self._deny = tuple(deny)
+        self._rule = rule
+
+    def decide(self, call: Call, capability: Capability) -> Decision:
+        """Judge one call; whatever is not clearly allowed is asked about or refused."""
+        if any(fnmatchcase(capability.name, pattern) for pattern in self._deny):
+            return Decision.DENY
+        if self._rule is not None:
+            decision = self._rule(call, capability)
+            if decision is not None:
+                return Decision(decision)
+        return Decision.ALLOW if capability.effective_risk is Risk.READ else Decision.ASK
