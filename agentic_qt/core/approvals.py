@@ -1,7 +1,8 @@
 """Asking a person: requests, decisions and the headless queue between the pipeline and whatever shows them.
 
 An approval is bound to the SHA-256 digest of the call's RFC 8785 canonical JSON. Anything but an explicit, matching,
-unexpired decision denies. The queue shows nothing: views attach to it, see the same requests, and one decision closes all.
+unexpired decision denies. The queue shows nothing: views attach to it, see the same requests, and one decision closes
+all.
 """
 
 import asyncio
@@ -79,7 +80,8 @@ class Approval:
         request_id: Of the request that was decided.
         digest: Of the payload that was seen; must be the request's.
         granted: True only when a person (or a declared approver) said yes.
-        code: When not granted: ``person``, ``expired``, ``window_closed``, ``no_approver``, ``approval_error``, ``policy`` or
+        code: When not granted: ``person``, ``expired``, ``window_closed``, ``no_approver``, ``approval_error``,
+        ``policy`` or
             ``cancelled``.
         reason: The person's words; they reach the model.
         scope: What a yes covers.
@@ -155,8 +157,8 @@ class ApprovalQueue:
     def attach(self, view: Callable[[ApprovalEvent], None]) -> Callable[[], None]:
         """Attach a view that can show requests to a person and decide them; it is told of each change.
 
-        Without one, every request is denied with the code ``no_approver``. Returns a function that detaches the view; when
-        the last one leaves, what is pending is denied with the code ``window_closed``.
+        Without one, every request is denied with the code ``no_approver``. Returns a function that detaches the view;
+        when the last one leaves, what is pending is denied with the code ``window_closed``.
         """
         remove = self._views.add(view)
 
@@ -198,7 +200,8 @@ class ApprovalQueue:
             scope: What the yes covers; must be one of the request's scopes.
 
         Returns:
-            Whether the decision counted: False when the request is not pending any more or differs from the pending one.
+            Whether the decision counted: False when the request is not pending any more or differs from the pending
+            one.
 
         Raises:
             ValueError: The scope is not offered for this request.

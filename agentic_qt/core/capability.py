@@ -79,7 +79,7 @@ class Capability:
     @property
     def effective_risk(self) -> Risk:
         """The risk that policy judges: what talks to the outside is at least mutating."""
-        risk = Risk(self.risk)
+        risk = self.risk if type(self.risk) is Risk else Risk(self.risk)
         return Risk.MUTATING if self.egress and risk is Risk.READ else risk
 
     @property

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
+from agentic_qt.core.call import Call
+
 _log = logging.getLogger("agentic_qt.core.events")
 T = TypeVar("T")
 
@@ -23,65 +25,98 @@ class AuditKind(StrEnum):
     REJECTED = "rejected"
 
 
-class AuditEvent:
-    """One step of one call.
-
-    A plain slotted class: a frozen dataclass costs three times as much to make, and four are made per call.
+class Trace:
+    """What all events of one call have in common; made once per call, filled in as the call goes along.
 
     Attributes:
-        kind: An `AuditKind`.
-        seq: Counts the registry's events from 1; the order in which things happened.
-        at: Seconds since the epoch.
-        call_id: Of the call; the same in all its events.
+        call_id: Of the call.
         name: The capability.
         target_id: Of the target, or None.
         digest: SHA-256 of the canonical call, once it is known.
         actor: Who acts.
         client: Which client called.
         run: The agent run.
+    """
+
+    __slots__ = ("actor", "call_id", "client", "digest", "name", "run", "target_id")
+
+    def __init__(self, call: Call, call_id: str) -> None:
+        self.call_id = call_id
+        self.name = call.name
+        self.target_id = call.target_id
+        self.digest = ""
+        self.actor = call.actor
+        self.client = call.client
+        self.run = call.run
+
+
+class AuditEvent:
+    """One step of one call.
+
+    A plain slotted class: a frozen dataclass costs three times as much to make, and five are made per call.
+
+    Attributes:
+        kind: An `AuditKind`.
+        seq: Counts the registry's events from 1; the order in which things happened.
+        at: Seconds since the epoch.
+        trace: The call.
         status: The outcome's status, at the end.
         code: The outcome's code, or how it was confirmed ("once", "policy", "grant:<id>").
         duration: Seconds from ``received`` to this event.
     """
 
-    __slots__ = (
-        "actor", "at", "call_id", "client", "code", "digest", "duration", "kind", "name", "run", "seq", "status",
-        "target_id",
-    )
+    __slots__ = ("at", "code", "duration", "kind", "seq", "status", "trace")
 
-    def __init__(  # noqa: PLR0913 - a record, made in one place
-        self,
-        kind: AuditKind,
-        seq: int,
-        at: float,
-        call_id: str,
-        name: str,
-        target_id: str | None,
-        digest: str,
-        actor: str | None,
-        client: str | None,
-        run: str | None,
-        status: str,
-        code: str,
-        duration: float,
+    def __init__(
+        self, kind: AuditKind, seq: int, at: float, trace: Trace, status: str, code: str, duration: float
     ) -> None:
         self.kind = kind
         self.seq = seq
         self.at = at
-        self.call_id = call_id
-        self.name = name
-        self.target_id = target_id
-        self.digest = digest
-        self.actor = actor
-        self.client = client
-        self.run = run
+        self.trace = trace
         self.status = status
         self.code = code
         self.duration = duration
 
+    @property
+    def call_id(self) -> str:
+        """The call's id; the same in all its events."""
+        return self.trace.call_id
+
+    @property
+    def name(self) -> str:
+        """The capability's name."""
+        return self.trace.name
+
+    @property
+    def target_id(self) -> str | None:
+        """The target's id."""
+        return self.trace.target_id
+
+    @property
+    def digest(self) -> str:
+        """The digest of the canonical call; empty as long as none was needed."""
+        return self.trace.digest
+
+    @property
+    def actor(self) -> str | None:
+        """Who acts."""
+        return self.trace.actor
+
+    @property
+    def client(self) -> str | None:
+        """Which client called."""
+        return self.trace.client
+
+    @property
+    def run(self) -> str | None:
+        """The agent run."""
+        return self.trace.run
+
     def as_dict(self) -> dict[str, Any]:
         """Return the event as JSON data; it holds no input values by construction."""
-        return {key: getattr(self, key) for key in self.__slots__}
+        own = {key: getattr(self, key) for key in self.__slots__ if key != "trace"}
+        return own | {key: getattr(self.trace, key) for key in Trace.__slots__}
 
     def __repr__(self) -> str:
         return f"AuditEvent({self.seq} {self.kind} {self.name} {self.call_id} {self.status} {self.code})"

@@ -15,8 +15,8 @@ from agentic_qt.core.events import Observers
 class Scope(StrEnum):
     """What an approval covers.
 
-    ``once``: this call. ``digest``: this exact call, with the facts of its preview, again. ``run``: this capability on this
-    target until the run ends. ``session``: the same until the application closes.
+    ``once``: this call. ``digest``: this exact call, with the facts of its preview, again. ``run``: this capability
+    on this target until the run ends. ``session``: the same until the application closes.
     """
 
     ONCE = "once"
@@ -81,7 +81,7 @@ class Grants:
         """Drop the grants of scope ``run`` that were given for `run`."""
         self._drop(lambda grant: grant.scope is Scope.RUN and grant.run == run)
 
-    def covering(  # noqa: PLR0913 - one question, asked in one place
+    def covering(
         self,
         *,
         client: str | None,

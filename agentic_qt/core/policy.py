@@ -36,7 +36,7 @@ class Policy:
 
     def decide(self, call: Call, capability: Capability) -> Decision:
         """Judge one call; whatever is not clearly allowed is asked about or refused."""
-        if any(fnmatchcase(capability.name, pattern) for pattern in self._deny):
+        if self._deny and any(fnmatchcase(capability.name, pattern) for pattern in self._deny):
             return Decision.DENY
         if self._rule is not None:
             decision = self._rule(call, capability)

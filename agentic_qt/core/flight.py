@@ -1,0 +1,168 @@
+"""One call under way: the pipeline's working notes, and the part of them that a handler may see."""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from agentic_qt.core.call import Call, CancelToken, Outcome, Progress
+from agentic_qt.core.events import Trace
+from agentic_qt.core.policy import Decision
+
+if TYPE_CHECKING:
+    from agentic_qt.core.registration import Registration
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CallProgress:
+    """Told to progress observers."""
+
+    call_id: str
+    run: str | None
+    progress: Progress
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LateEnd:
+    """A call that was given up as ``unknown`` has ended after all; `outcome` is what really became of it."""
+
+    call_id: str
+    client: str | None
+    run: str | None
+    outcome: Outcome
+
+
+class Flight:
+    """The mutable state of one call, from ``received`` to its outcome."""
+
+    __slots__ = (
+        "applied",
+        "baseline",
+        "busy_key",
+        "call",
+        "call_id",
+        "cancel",
+        "cancels",
+        "canonical",
+        "confirmed_by",
+        "deadline",
+        "decision",
+        "detached",
+        "digest",
+        "facts",
+        "facts_digest",
+        "given_up",
+        "input",
+        "journaled",
+        "outcome",
+        "payload",
+        "registration",
+        "running",
+        "started",
+        "started_at",
+        "task",
+        "trace",
+        "waiter",
+        "waiters",
+    )
+
+    def __init__(self, call: Call, call_id: str) -> None:
+        self.call = call
+        self.call_id = call_id
+        self.trace = Trace(call, call_id)
+        self.started = time.perf_counter()
+        self.registration: Registration | None = None
+        self.busy_key = ""  # what stays busy when the handler does not end: its target, or its name when it has none
+        self.canonical = b""
+        self.input: Mapping[str, Any] = {}
+        self.payload = b""
+        self.digest = ""
+        self.facts: Any = None
+        self.facts_digest = ""
+        self.decision = Decision.ASK
+        self.confirmed_by = ""
+        self.applied: list[Any] = []
+        self.cancel: CancelToken | None = None
+        self.outcome: Outcome | None = None
+        self.waiters: asyncio.Future[Outcome] | None = None
+        # While the handler runs:
+        self.running = False
+        self.journaled = False
+        self.started_at = 0.0
+        self.deadline = 0.0
+        self.task = asyncio.current_task()
+        self.waiter: asyncio.Future[Any] | None = None
+        self.baseline = 0 if self.task is None else self.task.cancelling()
+        self.cancels = 0
+        self.given_up = ""  # "overdue" or "stopped": nobody waits for the handler any more
+        self.detached = False  # ... and it goes on all the same
+
+    def token(self) -> CancelToken:
+        """Return the cancel token, made when first asked for."""
+        if self.cancel is None:
+            self.cancel = CancelToken()
+        return self.cancel
+
+    @property
+    def stopped(self) -> bool:
+        """Whether somebody asked to stop this call."""
+        return self.cancel is not None and self.cancel.cancelled
+
+    @property
+    def caller_cancelled(self) -> bool:
+        """Whether a CancelledError that arrives now is the caller's own, and not our doing or the handler's."""
+        if self.task is None:
+            return not self.stopped and not self.given_up
+        return self.task.cancelling() > self.baseline
+
+    def interrupt(self, why: str) -> None:
+        """End the wait for a running handler: ``overdue`` or ``stopped``; an async handler is cancelled in place."""
+        if not self.running or self.given_up:
+            return
+        self.given_up = why
+        if self.waiter is not None:
+            if not self.waiter.done():
+                self.waiter.set_result(None)
+        elif self.task is not None:
+            self.cancels += 1
+            self.task.cancel()
+
+
+class CallContext:
+    """What a handler may know of its call; passed to a parameter named ``ctx``.
+
+    Attributes:
+        call_id: Of this call; pass it on where an effect outside should happen once.
+        actor: Who acts, from the trusted session.
+        client: Which client called.
+        run: The agent run, or None.
+        cancel: Tells that the caller no longer wants the result.
+    """
+
+    __slots__ = ("_flight", "_tell", "actor", "call_id", "cancel", "client", "run")
+
+    def __init__(self, flight: Flight, tell: Callable[[CallProgress], None]) -> None:
+        call = flight.call
+        self.call_id = flight.call_id
+        self.actor = call.actor
+        self.client = call.client
+        self.run = call.run
+        self.cancel = flight.token()
+        self._flight = flight
+        self._tell = tell
+
+    def progress(self, done: float, total: float | None = None, message: str = "") -> None:
+        """Tell how far the work has come; the view shows it.
+
+        Args:
+            done: In any unit.
+            total: In the same unit; None when it is not known.
+            message: A word for people.
+        """
+        progress = Progress(done=done, total=total, message=message)
+        self._tell(CallProgress(call_id=self.call_id, run=self.run, progress=progress))
+
+    def applied(self, fact: Any) -> None:
+        """Report a partial effect (JSON) that has really happened, so that a stopped call can say so."""
+        self._flight.applied.append(fact)

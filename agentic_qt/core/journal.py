@@ -1,0 +1,78 @@
+"""The journal: what was about to happen, and what became of it.
+
+A port: the in-memory one here is the default, a durable one lives in `agentic_qt.commands`. An intent that cannot be
+written means that the handler does not run.
+"""
+
+from collections import deque
+from collections.abc import Awaitable
+from dataclasses import dataclass
+from typing import Protocol
+
+from agentic_qt.core.call import Outcome
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Intent:
+    """What is about to run: enough to find out later whether it did.
+
+    Args:
+        call_id: Of the call.
+        name: The capability.
+        target_id: Of the target, or None.
+        payload: The canonical JSON of ``{name, targetId, input}``.
+        digest: Its SHA-256.
+        actor: Who acts.
+        client: Which client called.
+        run: The agent run.
+        at: Seconds since the epoch.
+    """
+
+    call_id: str
+    name: str
+    target_id: str | None
+    payload: str
+    digest: str
+    actor: str | None
+    client: str | None
+    run: str | None
+    at: float
+
+
+class Journal(Protocol):
+    """Where mutating and destructive calls are written down; both methods may be async."""
+
+    def intent(self, intent: Intent) -> Awaitable[None] | None:
+        """Write down that a handler is about to run; raising means that it does not."""
+        ...
+
+    def outcome(self, call_id: str, outcome: Outcome) -> Awaitable[None] | None:
+        """Write down how it ended; a late end comes as a second outcome of the same call id."""
+        ...
+
+
+class MemoryJournal:
+    """The newest intents and outcomes, for as long as the process lives.
+
+    Args:
+        limit: How many intents are kept.
+    """
+
+    def __init__(self, *, limit: int = 1000) -> None:
+        self._entries: deque[tuple[Intent, list[Outcome]]] = deque(maxlen=limit)
+
+    @property
+    def entries(self) -> tuple[tuple[Intent, tuple[Outcome, ...]], ...]:
+        """Each intent with the outcomes that were recorded for it, oldest first."""
+        return tuple((intent, tuple(outcomes)) for intent, outcomes in self._entries)
+
+    def intent(self, intent: Intent) -> None:
+        """Keep an intent."""
+        self._entries.append((intent, []))
+
+    def outcome(self, call_id: str, outcome: Outcome) -> None:
+        """Keep an outcome beside its intent; the newest intents are the likeliest."""
+        for intent, outcomes in reversed(self._entries):
+            if intent.call_id == call_id:
+                outcomes.append(outcome)
+                return

@@ -1,0 +1,199 @@
+"""Step 7 of the route: the handler runs, within its budget, and what it did becomes an outcome."""
+
+import asyncio
+import contextvars
+import inspect
+import logging
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from agentic_qt.core.budget import Budget
+from agentic_qt.core.call import RETRY, CallCancelled, Outcome, Status
+from agentic_qt.core.errors import CapabilityError
+from agentic_qt.core.events import AuditKind
+from agentic_qt.core.flight import CallContext, Flight
+from agentic_qt.core.gates import check, ending
+from agentic_qt.core.registration import Registration
+from agentic_qt.core.sealing import SealError, seal
+from agentic_qt.core.starting import GIVEN_UP, Refused, absorb, call_swapped_out, finish, start_nested
+
+if TYPE_CHECKING:
+    from agentic_qt.core.registry import Registry
+
+_log = logging.getLogger("agentic_qt.core.running")
+_current: contextvars.ContextVar["tuple[Registry, Flight] | None"] = contextvars.ContextVar(
+    "agentic_qt_call", default=None
+)
+
+
+class Running:
+    """Starts handlers and judges their ends.
+
+    Args:
+        registry: Whose calls run.
+        note: Tells the audit of a step.
+        hold: Keeps a task alive.
+        late: Told of a handler that ended after its call was given up.
+    """
+
+    def __init__(
+        self,
+        registry: "Registry",
+        note: Callable[..., None],
+        hold: Callable[["asyncio.Task[Any]"], None],
+        late: Callable[[Flight, Outcome], None],
+    ) -> None:
+        self._registry = registry
+        self._note = note
+        self._hold = hold
+        self._late = late
+        self.budget = Budget()
+
+    def inside(self) -> Flight | None:
+        """Return the call of this registry whose handler is running in this very context."""
+        current = _current.get()
+        if current is None or current[0] is not self._registry or not current[1].running:
+            return None
+        return current[1]
+
+    async def run(self, flight: Flight, registration: Registration) -> Outcome:
+        """Run the handler; there is no await between the caller's last gate and its start.
+
+        Raises:
+            asyncio.CancelledError: The caller's own task was cancelled.
+        """
+        flight.running = True
+        token = _current.set((self._registry, flight))
+        try:
+            result = await self._start(flight, registration)
+            if flight.cancels:  # it turned a loop of its own meanwhile
+                await absorb(flight)
+        except Refused as refused:
+            return refused.outcome
+        except asyncio.CancelledError as error:
+            if flight.caller_cancelled:
+                raise
+            return self.interrupted(flight) if flight.given_up else self._ended(flight, None, error)
+        except (KeyboardInterrupt, GeneratorExit):
+            raise
+        except BaseException as error:
+            return self._ended(flight, None, error)
+        finally:
+            _current.reset(token)
+            flight.running = flight.detached
+            self.budget.end(flight)
+        return self.interrupted(flight) if result is GIVEN_UP else self._ended(flight, result, None)
+
+    def interrupted(self, flight: Flight) -> Outcome:
+        """The outcome of a handler that was given up: by its budget, by Stop, or with the caller's task."""
+        overdue = flight.given_up == "overdue"
+        is_read = flight.registration is None or flight.registration.declared.is_read
+        if flight.started_at == 0.0:
+            return ending(self._registry, flight, Status.CANCELLED, "stopped", "It was stopped before it began.")
+        applied: Any = list(flight.applied) or (False if is_read else None)
+        if is_read and overdue:
+            hint = "It took too long and was stopped."
+            return ending(self._registry, flight, Status.FAILED, "timeout", hint, retry="later")
+        if overdue or (flight.detached and not is_read):
+            code = "timeout" if overdue else "stopped"
+            hint = (
+                "It did not end in time and may have happened. Do not call it again; "
+                f"ask for the status of call {flight.call_id}."
+            )
+            return ending(self._registry, flight, Status.UNKNOWN, code, hint, applied=applied)
+        hint = "It was stopped while it ran; `applied` lists what had been done." if applied else "It was stopped."
+        return ending(self._registry, flight, Status.CANCELLED, "stopped", hint, applied=applied)
+
+    async def _start(self, flight: Flight, registration: Registration) -> Any:
+        capability = registration.capability
+        kwargs = flight.input
+        if registration.declared.handler.context:
+            kwargs = {**kwargs, "ctx": CallContext(flight, self._registry.progresses.tell)}
+        loop = asyncio.get_running_loop()
+        late = self._late_end(flight)
+        if capability.nested:
+
+            def begin() -> Any:
+                self._begin(flight)
+                return capability.handler(**kwargs)
+
+            self.budget.start(loop, flight, capability.timeout)
+            result = await start_nested(loop, flight, lambda call: check(self._registry, call), begin, late)
+        else:
+            self._begin(flight)
+            result = call_swapped_out(loop, flight.task, capability.handler, kwargs)
+        if result is not None and inspect.isawaitable(result):
+            self.budget.start(loop, flight, capability.timeout)
+            result = await finish(result, flight, late, self._hold)
+        return result
+
+    def _begin(self, flight: Flight) -> None:
+        flight.started_at = time.perf_counter()
+        self._note(AuditKind.EXECUTING, flight)
+
+    def _late_end(self, flight: Flight) -> Callable[[Any, BaseException | None], None]:
+        def late(result: Any, error: BaseException | None) -> None:
+            flight.running = flight.detached = False
+            self._late(flight, self._ended(flight, result, error))
+
+        return late
+
+    def _ended(self, flight: Flight, result: Any, error: BaseException | None) -> Outcome:
+        registry = self._registry
+        facts: Any = list(flight.applied) or None
+        if error is None:
+            return self._sealed(flight, result)
+        if isinstance(error, CapabilityError):
+            retry = "later" if error.retryable else ""
+            applied = facts or error.applied
+            return ending(registry, flight, Status.FAILED, error.code, error.hint, applied=applied, retry=retry)
+        if isinstance(error, CallCancelled):
+            return ending(registry, flight, Status.CANCELLED, "stopped", "It was stopped.", applied=facts or False)
+        _log.error("The handler of %s failed", flight.call.name, exc_info=error)
+        is_read = flight.registration is not None and flight.registration.declared.is_read
+        hint = "It failed inside the application; the details are in the application's log."
+        applied = facts or (False if is_read else None)
+        return ending(registry, flight, Status.FAILED, "handler_error", hint, applied=applied)
+
+    def _sealed(self, flight: Flight, result: Any) -> Outcome:
+        """Step 8: the result as plain data. It happened, so a result that cannot be shown is no reason to repeat it."""
+        registry, registration = self._registry, flight.registration
+        is_read = registration is None or registration.declared.is_read
+        code = hint = ""
+        try:
+            data = seal(result)
+            if registry.redact is not None:
+                data = seal(registry.redact(data))
+            if registration is not None:
+                _check_output(registration, data)
+        except Exception as error:
+            _log.exception("The result of %s cannot be shown", flight.call.name)
+            data = None
+            code = error.code if isinstance(error, SealError) else "redaction_error"
+            if is_read:
+                return ending(registry, flight, Status.FAILED, code, "The result cannot be shown.")
+            hint = "It was done; only the result cannot be shown. Do not call it again."
+        if not code and registration is not None:
+            code, hint = _overran(flight, registration.capability.timeout)
+        return Outcome(
+            status=Status.OK,
+            data=data,
+            code=code,
+            hint=hint,
+            retry=RETRY[Status.OK],
+            applied=not is_read,
+            call_id=flight.call_id,
+            revision=registry.revision,
+        )
+
+
+def _check_output(registration: Registration, data: Any) -> None:
+    output = registration.declared.output
+    if output is not None and not output.is_valid(data):
+        raise SealError("output_schema", "the result breaks the declared output schema")
+
+
+def _overran(flight: Flight, timeout: float) -> tuple[str, str]:
+    took = time.perf_counter() - flight.started_at
+    return ("overran", f"It took {took:.1f} s; {timeout:g} s were planned.") if took > timeout else ("", "")

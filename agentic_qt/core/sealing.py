@@ -1,0 +1,63 @@
+"""The last step of a call: what a handler returned becomes plain, bounded JSON."""
+
+import json
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import asdict, is_dataclass
+from datetime import date, datetime, time
+from decimal import Decimal
+from enum import Enum
+from pathlib import PurePath
+from typing import Any
+from uuid import UUID
+
+MAX_DATA_BYTES = 1024 * 1024
+"""Results above this are refused: a handler that has more pages it."""
+
+
+class SealError(ValueError):
+    """A result cannot become JSON; `code` says why: ``result_not_json`` or ``result_too_large``."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def _default(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    if isinstance(value, Decimal | PurePath | UUID):
+        return str(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, AbstractSet):
+        return sorted(value, key=repr)
+    raise TypeError(f"a {type(value).__name__} is not JSON")
+
+
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_default).encode
+_PLAIN = frozenset({type(None), bool, int})
+
+
+def seal(value: Any) -> Any:
+    """Return `value` as plain JSON data that shares nothing with the application.
+
+    Dataclasses, enums, dates, decimals, paths, UUIDs, sets and mappings are understood.
+
+    Raises:
+        SealError: It is not JSON (``result_not_json``) or larger than a mebibyte (``result_too_large``).
+    """
+    if type(value) in _PLAIN:
+        return value
+    try:
+        text = _encode(value)
+        text.encode()  # a lone surrogate is not text
+    except (TypeError, ValueError, RecursionError) as error:
+        raise SealError("result_not_json", f"the result is not JSON: {type(value).__name__}") from error
+    if len(text) > MAX_DATA_BYTES:
+        raise SealError("result_too_large", f"the result has {len(text)} characters; {MAX_DATA_BYTES} are allowed")
+    return json.loads(text)
