@@ -1,1 +1,1 @@
-"""devtools."""
+"""For developers of applications: measuring and looking inside."""

@@ -1,0 +1,1 @@
+"""The benchmark: ratios within one run, never times alone, since machines are noisy."""
