@@ -92,9 +92,7 @@ def install_system_packages(packages: list[str], reason: str) -> None:
 
 def has_display() -> bool:
     """Whether windows can be seen here."""
-    return sys.platform in ("win32", "darwin") or bool(
-        os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
-    )
+    return sys.platform in ("win32", "darwin") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
 def check_libraries() -> None:

@@ -9,7 +9,7 @@ from agentic_qt.protocol.messages import ToolCall
 
 
 class RunEndReason(StrEnum):
-    """Why a run ended."""
+    """Why a run ended; ``busy``: it never began, since another one is under way."""
 
     COMPLETED = "completed"
     STOPPED = "stopped"
@@ -19,6 +19,7 @@ class RunEndReason(StrEnum):
     CUT_STREAM = "cut_stream"
     EMPTY = "empty"
     ERROR = "error"
+    BUSY = "busy"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -30,7 +31,8 @@ class RunEnd:
         reason: Why it ended.
         text: The assistant's last words.
         turns: Requests that were sent to the chat model.
-        error: What the provider did, when the reason is ``error``.
+        error: What the provider did, when the reason is ``error``; None when the fault is the program's own (see the
+            log).
         usage: Tokens, where the provider reports them.
     """
 
@@ -44,7 +46,7 @@ class RunEnd:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunStarted:
-    """A person's message was taken and a run began."""
+    """A person's message was taken and a run began; `text` is empty when the last request is tried again."""
 
     run: str
     text: str
@@ -84,7 +86,10 @@ class MessageFinished:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CallStarted:
-    """A tool call was taken up; `call` is None when it could not be decoded (its outcome follows)."""
+    """A tool call was taken up; `call` is None when it could not be decoded (its outcome follows).
+
+    Each tool call is told exactly once, and its `CallFinished` follows, also when it was stopped before it began.
+    """
 
     run: str
     call_id: str

@@ -55,31 +55,28 @@ class Asking:
         self._note = note
         self._hold = hold
 
+    def is_agreed(self, flight: Flight, registration: Registration) -> bool:
+        """Whether nobody needs to be asked: policy, the handler's own question, or a grant that needs no facts."""
+        capability = registration.capability
+        if flight.decision is Decision.ALLOW:
+            self._agreed(flight, "policy")
+        elif capability.confirms_itself:
+            self._agreed(flight, "confirms_itself")
+        else:
+            return capability.preview is None and self._is_granted(flight, registration)
+        return True
+
     async def agree(self, flight: Flight, registration: Registration) -> Outcome | None:
-        """Return None when the call may go on, or the outcome that ends it.
+        """Return None when a person agrees to the call, or the outcome that ends it.
 
         Raises:
             Edited: The person wants another input.
             asyncio.CancelledError: The call was stopped while it waited.
         """
-        if flight.decision is Decision.ALLOW or registration.capability.confirms_itself:
-            how = "policy" if flight.decision is Decision.ALLOW else "confirms_itself"
-            self._agreed(flight, how)
-            return None
         try:
             if registration.capability.preview is not None:
                 flight.facts, flight.facts_digest = await self.facts(flight, registration)
-            grant = self._registry.approvals.grants.covering(
-                client=flight.call.client,
-                name=registration.name,
-                target_id=registration.target_id,
-                registration=registration,
-                run=flight.call.run,
-                digest=flight.digest,
-                facts_digest=flight.facts_digest,
-            )
-            if grant is not None:
-                self._agreed(flight, f"grant:{grant.id}")
+            if self._is_granted(flight, registration):
                 return None
             return await self._ask(flight, registration)
         except Edited:
@@ -93,6 +90,16 @@ class Asking:
         except Exception:
             _log.exception("Asking for approval of %s failed", flight.call.name)
             return self._denied(flight, "approval_error", "")
+
+    def _is_granted(self, flight: Flight, registration: Registration) -> bool:
+        grants = self._registry.approvals.grants
+        if not grants:
+            return False
+        call = flight.call
+        grant = grants.covering(registration, call.client, call.run, flight.digest, flight.facts_digest)
+        if grant is not None:
+            self._agreed(flight, f"grant:{grant.id}")
+        return grant is not None
 
     async def facts(self, flight: Flight, registration: Registration) -> tuple[Any, str]:
         """Compute the facts of the preview and their digest.
@@ -202,7 +209,6 @@ class Asking:
         )
 
     def _agreed(self, flight: Flight, how: str) -> None:
-        flight.confirmed_by = how
         self._note(AuditKind.CONFIRMED, flight, "", how)
 
     def _denied(self, flight: Flight, code: str, reason: str) -> Outcome:

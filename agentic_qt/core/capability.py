@@ -18,6 +18,9 @@ class Risk(StrEnum):
     DESTRUCTIVE = "destructive"
 
 
+_RISKS = frozenset(risk.value for risk in Risk)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Target:
     """One of several living owners of the same capability name.
@@ -75,6 +78,10 @@ class Capability:
     timeout: float = 60.0
     title: str = ""
     undoable: bool | None = None
+
+    def __post_init__(self) -> None:
+        if type(self.risk) is str and self.risk in _RISKS:  # anything else is refused at registration
+            object.__setattr__(self, "risk", Risk(self.risk))
 
     @property
     def effective_risk(self) -> Risk:

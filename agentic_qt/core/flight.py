@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from agentic_qt.core.call import Call, CancelToken, Outcome, Progress
@@ -34,69 +35,41 @@ class LateEnd:
 
 
 class Flight:
-    """The mutable state of one call, from ``received`` to its outcome."""
+    """The mutable state of one call, from ``received`` to its outcome.
 
-    __slots__ = (
-        "applied",
-        "baseline",
-        "busy_key",
-        "call",
-        "call_id",
-        "cancel",
-        "cancels",
-        "canonical",
-        "confirmed_by",
-        "deadline",
-        "decision",
-        "detached",
-        "digest",
-        "facts",
-        "facts_digest",
-        "given_up",
-        "input",
-        "journaled",
-        "outcome",
-        "payload",
-        "registration",
-        "running",
-        "started",
-        "started_at",
-        "task",
-        "trace",
-        "waiter",
-        "waiters",
-    )
+    The defaults stand on the class: most calls touch a few of them only, and one of these is made per call.
+    """
+
+    registration: "Registration | None" = None
+    busy_key = ""  # what stays busy when the handler does not end: its target, or its name when it has none
+    canonical = b""
+    input: Mapping[str, Any] = MappingProxyType({})
+    payload = b""
+    digest = ""
+    facts: Any = None
+    facts_digest = ""
+    decision = Decision.ASK
+    applied: tuple[Any, ...] = ()
+    cancel: CancelToken | None = None
+    outcome: Outcome | None = None
+    waiters: "asyncio.Future[Outcome] | None" = None
+    # While the handler runs:
+    running = False
+    journaled = False
+    started_at = 0.0
+    deadline = 0.0
+    waiter: "asyncio.Future[Any] | None" = None
+    cancels = 0
+    given_up = ""  # "overdue" or "stopped": nobody waits for the handler any more
+    detached = False  # ... and it goes on all the same
 
     def __init__(self, call: Call, call_id: str) -> None:
         self.call = call
         self.call_id = call_id
         self.trace = Trace(call, call_id)
         self.started = time.perf_counter()
-        self.registration: Registration | None = None
-        self.busy_key = ""  # what stays busy when the handler does not end: its target, or its name when it has none
-        self.canonical = b""
-        self.input: Mapping[str, Any] = {}
-        self.payload = b""
-        self.digest = ""
-        self.facts: Any = None
-        self.facts_digest = ""
-        self.decision = Decision.ASK
-        self.confirmed_by = ""
-        self.applied: list[Any] = []
-        self.cancel: CancelToken | None = None
-        self.outcome: Outcome | None = None
-        self.waiters: asyncio.Future[Outcome] | None = None
-        # While the handler runs:
-        self.running = False
-        self.journaled = False
-        self.started_at = 0.0
-        self.deadline = 0.0
-        self.task = asyncio.current_task()
-        self.waiter: asyncio.Future[Any] | None = None
+        self.task: asyncio.Task[Any] | None = asyncio.current_task()
         self.baseline = 0 if self.task is None else self.task.cancelling()
-        self.cancels = 0
-        self.given_up = ""  # "overdue" or "stopped": nobody waits for the handler any more
-        self.detached = False  # ... and it goes on all the same
 
     def token(self) -> CancelToken:
         """Return the cancel token, made when first asked for."""
@@ -165,4 +138,4 @@ class CallContext:
 
     def applied(self, fact: Any) -> None:
         """Report a partial effect (JSON) that has really happened, so that a stopped call can say so."""
-        self._flight.applied.append(fact)
+        self._flight.applied = (*self._flight.applied, fact)

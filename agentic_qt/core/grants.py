@@ -4,12 +4,15 @@ A grant names client, capability, target and registration; it holds no power ove
 """
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentic_qt.core.events import Observers
+
+if TYPE_CHECKING:
+    from agentic_qt.core.registration import Registration
 
 
 class Scope(StrEnum):
@@ -34,7 +37,7 @@ class Grant:
     client: str | None
     name: str
     target_id: str | None
-    registration: object
+    registration: "Registration"
     run: str | None
     digest: str
     facts_digest: str
@@ -49,7 +52,7 @@ class Grants:
         self._numbers = itertools.count(1)
         self._observers: Observers[Grants] = Observers()
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[Grant]:
         return iter(tuple(self._grants.values()))
 
     def __len__(self) -> int:
@@ -73,7 +76,7 @@ class Grants:
             self._observers.tell(self)
         return found
 
-    def void(self, registration: object) -> None:
+    def void(self, registration: "Registration") -> None:
         """Drop every grant that was given to `registration`, which was replaced or disposed."""
         self._drop(lambda grant: grant.registration is registration)
 
@@ -82,17 +85,10 @@ class Grants:
         self._drop(lambda grant: grant.scope is Scope.RUN and grant.run == run)
 
     def covering(
-        self,
-        *,
-        client: str | None,
-        name: str,
-        target_id: str | None,
-        registration: object,
-        run: str | None,
-        digest: str,
-        facts_digest: str,
+        self, registration: "Registration", client: str | None, run: str | None, digest: str, facts_digest: str
     ) -> Grant | None:
-        """Return a grant that covers this very call, or None."""
+        """Return a grant that covers this very call of a registration, or None."""
+        name, target_id = registration.name, registration.target_id
         for grant in self._grants.values():
             if (
                 grant.registration is registration

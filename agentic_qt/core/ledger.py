@@ -46,10 +46,14 @@ class Ledger:
         return book.get((client, run, call_id))
 
     def end_run(self, run: str) -> None:
-        """Forget the calls of a run; one that still runs or whose end is unknown is kept where it stands."""
-        for flight in self._runs.pop(run, {}).values():
-            if flight.digest and self._unknown.get(flight.digest) is flight and flight.busy_key not in self.busy:
-                del self._unknown[flight.digest]
+        """Forget the calls of a run but those whose end is not known: they can still be asked about."""
+        kept = {
+            key: flight
+            for key, flight in self._runs.pop(run, {}).items()
+            if flight.outcome is None or flight.outcome.status is Status.UNKNOWN
+        }
+        if kept:
+            self._runs[run] = kept
 
     def close(self, flight: Flight, outcome: Outcome) -> None:
         """Record how a call ended, or that its end is not known, or its late end."""
@@ -61,7 +65,7 @@ class Ledger:
         if outcome.status is not Status.UNKNOWN:
             # Known calls outlive the widgets that they were for.
             flight.registration = flight.task = None
-            flight.input = {}
+            flight.input = Flight.input
             if flight.call.id is None and not flight.digest:  # a read that nobody can ask about again
                 self._book(flight.call.run).pop((flight.call.client, flight.call.run, flight.call_id), None)
         if flight.waiters is not None and not flight.waiters.done():

@@ -9,11 +9,13 @@ import inspect
 import itertools
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from agentic_qt.core.asking import Asking, Edited, preview_failed
 from agentic_qt.core.call import Call, Outcome, Status
+from agentic_qt.core.capability import Capability
 from agentic_qt.core.errors import CapabilityError
 from agentic_qt.core.events import AuditEvent, AuditKind
 from agentic_qt.core.flight import Flight, LateEnd
@@ -60,7 +62,9 @@ class Pipeline:
         except asyncio.CancelledError:
             outcome = self._running.interrupted(flight)
             if flight.caller_cancelled:
-                await self._close(flight, outcome)
+                self._close(flight, outcome)
+                if flight.journaled:
+                    await self._write_outcome(flight, outcome)
                 raise
         except Exception:
             _log.exception("The pipeline failed on %s", call.name)
@@ -75,7 +79,10 @@ class Pipeline:
         except BaseException:
             self._open.discard(flight)
             raise
-        return await self._close(flight, outcome)
+        self._close(flight, outcome)
+        if flight.journaled:
+            await self._write_outcome(flight, outcome)
+        return outcome
 
     def cancel(self, call_id: str, client: str | None, run: str | None) -> bool:
         """Stop an open call; returns whether it was open."""
@@ -83,6 +90,14 @@ class Pipeline:
         if flight is None or flight.outcome is not None:
             return False
         self._stop(flight)
+        return True
+
+    def settle(self, call_id: str, outcome: Outcome, client: str | None, run: str | None) -> bool:
+        """Close an unknown call with what somebody found out; a handler that still runs keeps its target busy."""
+        flight = self.ledger.find(call_id, client, run)
+        if flight is None or flight.outcome is None or flight.outcome.status is not Status.UNKNOWN:
+            return False
+        self._conclude(flight, replace(outcome, call_id=call_id, revision=self._registry.revision))
         return True
 
     def stop_all(self) -> None:
@@ -110,12 +125,14 @@ class Pipeline:
         registration = flight.registration
         assert registration is not None  # noqa: S101 - the first gate binds it or refuses
         self._note(AuditKind.VALIDATED, flight)
-        refusal = await self._permit(flight, registration)
-        if refusal is not None:
-            return refusal
+        hook = self._registry.permission
+        if hook is not None:
+            refusal = await self._permit(flight, registration, hook)
+            if refusal is not None:
+                return refusal
         self._note(AuditKind.PERMITTED, flight)
         if registration.declared.is_read and flight.decision is Decision.ALLOW:
-            if self._registry.permission is not None:  # it may have awaited: the world may have moved
+            if hook is not None:  # it may have awaited: the world may have moved
                 refusal = check(self._registry, flight)
             return refusal or await self._running.run(flight, registration)
         return await self._write(flight, registration)
@@ -145,10 +162,9 @@ class Pipeline:
             earlier.waiters = asyncio.get_running_loop().create_future()
         return await asyncio.shield(earlier.waiters)
 
-    async def _permit(self, flight: Flight, registration: Registration) -> Outcome | None:
-        hook = self._registry.permission
-        if hook is None:
-            return None
+    async def _permit(
+        self, flight: Flight, registration: Registration, hook: Callable[[Call, Capability], Any]
+    ) -> Outcome | None:
         try:
             verdict = await consult(flight, lambda: hook(flight.call, registration.capability), {}, self.hold)
         except Exception:
@@ -166,7 +182,9 @@ class Pipeline:
         if outer is not None:
             hint = f"{outer.call.name!r} is running and may not start another change inside itself."
             return ending(self._registry, flight, Status.INVALID, "nested_write", hint)
-        refusal = self._sign(flight, registration) or await self._agree(flight, registration)
+        refusal = self._sign(flight, registration)
+        if refusal is None and not self._asking.is_agreed(flight, registration):
+            refusal = await self._agree(flight, registration)
         if refusal is not None:
             return refusal
         lane = self._lane
@@ -206,7 +224,8 @@ class Pipeline:
 
     async def _recheck(self, flight: Flight, registration: Registration) -> Outcome | None:
         """The world moved while a person read: what may await comes first, the synchronous gates last."""
-        refusal = await self._permit(flight, registration)
+        hook = self._registry.permission
+        refusal = None if hook is None else await self._permit(flight, registration, hook)
         if refusal is None and flight.facts_digest:
             refusal = await self._compare_facts(flight, registration)
         if refusal is None:
@@ -258,17 +277,13 @@ class Pipeline:
 
     # The end
 
-    async def _close(self, flight: Flight, outcome: Outcome) -> Outcome:
+    def _close(self, flight: Flight, outcome: Outcome) -> None:
         self._open.discard(flight)
         kind = AuditKind.EXECUTED if flight.started_at else AuditKind.REJECTED
-        self._note(kind, flight, outcome.status.value, outcome.code)
-        _log.debug("%s %s: %s %s", flight.call_id, flight.call.name, outcome.status.value, outcome.code)
+        self._note(kind, flight, outcome.status, outcome.code)
         self.ledger.close(flight, outcome)
         if flight.detached:
             self.ledger.busy[flight.busy_key] = flight
-        if flight.journaled:
-            await self._write_outcome(flight, outcome)
-        return outcome
 
     async def _write_outcome(self, flight: Flight, outcome: Outcome) -> None:
         try:
@@ -281,8 +296,11 @@ class Pipeline:
     def _ended_late(self, flight: Flight, outcome: Outcome) -> None:
         """The handler of a call that was given up has ended: its target is free, and its call id knows the truth."""
         self.ledger.busy.pop(flight.busy_key, None)
+        self._conclude(flight, outcome)
+
+    def _conclude(self, flight: Flight, outcome: Outcome) -> None:
         self.ledger.close(flight, outcome)
-        self._note(AuditKind.EXECUTED, flight, outcome.status.value, outcome.code)
+        self._note(AuditKind.EXECUTED, flight, outcome.status, outcome.code)
         if flight.journaled:
             self.hold(asyncio.get_running_loop().create_task(self._write_outcome(flight, outcome)))
         call = flight.call

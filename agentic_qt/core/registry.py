@@ -139,10 +139,12 @@ class Registry:
         future.add_done_callback(self._submitted.discard)
         loop = self._loop
         try:
-            if loop is None or self._closed:
-                raise RuntimeError("no loop")
-            loop.call_soon_threadsafe(self._start_submitted, loop, call, future)
-        except RuntimeError:
+            is_running = loop is not None and not self._closed
+            if loop is not None and is_running:
+                loop.call_soon_threadsafe(self._start_submitted, loop, call, future)
+        except RuntimeError:  # the loop was closed meanwhile
+            is_running = False
+        if not is_running:
             hint = "The application is not running."
             _settle(
                 future, Outcome(status=Status.UNAVAILABLE, code="not_running", hint=hint, retry="no", applied=False)
@@ -164,6 +166,18 @@ class Registry:
         """Return what is known of a call: its outcome, a late one included; None when it is not known or still open."""
         flight = self._pipeline.ledger.find(call_id, client, run)
         return None if flight is None else flight.outcome
+
+    def settle(self, call_id: str, outcome: Outcome, *, client: str | None = None, run: str | None = None) -> bool:
+        """Say what became of an ``unknown`` call, as a person or trusted code found out: the way out of it.
+
+        From then on the same call may run again. Returns whether the call was there and unknown.
+
+        Raises:
+            ValueError: The outcome is ``unknown`` again.
+        """
+        if outcome.status is Status.UNKNOWN:
+            raise ValueError("settle an unknown call with what is known of it")
+        return self._pipeline.settle(call_id, outcome, client, run)
 
     def end_run(self, run: str) -> None:
         """Forget the call ids of a run and the approvals that were remembered for it."""

@@ -5,11 +5,12 @@ import contextvars
 import inspect
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from agentic_qt.core.budget import Budget
 from agentic_qt.core.call import RETRY, CallCancelled, Outcome, Status
+from agentic_qt.core.capability import Capability
 from agentic_qt.core.errors import CapabilityError
 from agentic_qt.core.events import AuditKind
 from agentic_qt.core.flight import CallContext, Flight
@@ -63,10 +64,21 @@ class Running:
         Raises:
             asyncio.CancelledError: The caller's own task was cancelled.
         """
+        capability = registration.capability
+        kwargs = flight.input
+        if registration.declared.handler.context:
+            kwargs = {**kwargs, "ctx": CallContext(flight, self._registry.progresses.tell)}
         flight.running = True
         token = _current.set((self._registry, flight))
         try:
-            result = await self._start(flight, registration)
+            if capability.nested:
+                result = await self._start_nested(flight, capability, kwargs)
+            else:
+                self._begin(flight)
+                result = call_swapped_out(asyncio.get_running_loop(), flight.task, capability.handler, kwargs)
+            if result is not None and inspect.isawaitable(result):
+                self.budget.start(asyncio.get_running_loop(), flight, capability.timeout)
+                result = await finish(result, flight, self._late_end(flight), self._hold)
             if flight.cancels:  # it turned a loop of its own meanwhile
                 await absorb(flight)
         except Refused as refused:
@@ -105,28 +117,14 @@ class Running:
         hint = "It was stopped while it ran; `applied` lists what had been done." if applied else "It was stopped."
         return ending(self._registry, flight, Status.CANCELLED, "stopped", hint, applied=applied)
 
-    async def _start(self, flight: Flight, registration: Registration) -> Any:
-        capability = registration.capability
-        kwargs = flight.input
-        if registration.declared.handler.context:
-            kwargs = {**kwargs, "ctx": CallContext(flight, self._registry.progresses.tell)}
-        loop = asyncio.get_running_loop()
-        late = self._late_end(flight)
-        if capability.nested:
-
-            def begin() -> Any:
-                self._begin(flight)
-                return capability.handler(**kwargs)
-
-            self.budget.start(loop, flight, capability.timeout)
-            result = await start_nested(loop, flight, lambda call: check(self._registry, call), begin, late)
-        else:
+    async def _start_nested(self, flight: Flight, capability: Capability, kwargs: Mapping[str, Any]) -> Any:
+        def begin() -> Any:
             self._begin(flight)
-            result = call_swapped_out(loop, flight.task, capability.handler, kwargs)
-        if result is not None and inspect.isawaitable(result):
-            self.budget.start(loop, flight, capability.timeout)
-            result = await finish(result, flight, late, self._hold)
-        return result
+            return capability.handler(**kwargs)
+
+        loop = asyncio.get_running_loop()
+        self.budget.start(loop, flight, capability.timeout)
+        return await start_nested(loop, flight, lambda call: check(self._registry, call), begin, self._late_end(flight))
 
     def _begin(self, flight: Flight) -> None:
         flight.started_at = time.perf_counter()

@@ -1,1 +1,1 @@
-"""protocol."""
+"""The wire between a chat model and the registry, without I/O."""

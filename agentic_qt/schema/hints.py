@@ -74,9 +74,7 @@ def translate(hint: Any, within: tuple[type, ...] = ()) -> Translated:
     hint = _unalias(hint)
     if hint is Any or hint is object:
         return Translated(schema={})
-    if hint is None:
-        hint = type(None)
-    if hint in _SCALARS:
+    if isinstance(hint, type) and hint in _SCALARS:
         return Translated(schema={"type": _SCALARS[hint]})
     origin, args = typing.get_origin(hint) or hint, typing.get_args(hint)
     if origin is typing.Annotated:
@@ -85,8 +83,6 @@ def translate(hint: Any, within: tuple[type, ...] = ()) -> Translated:
         return _choice(args)
     if origin in _UNIONS:
         return _union([translate(arg, within) for arg in args])
-    if origin is tuple and args and args[-1] is not Ellipsis:
-        return _fixed_tuple([translate(arg, within) for arg in args if arg != ()])
     if origin in _ARRAYS:
         return _array(origin, args, within)
     if origin in _OBJECTS:
@@ -136,18 +132,21 @@ def _unalias(hint: Any) -> Any:
         elif typing.get_origin(hint) in (typing.Required, typing.NotRequired):
             hint = typing.get_args(hint)[0]
         else:
-            return hint
+            return type(None) if hint is None else hint
 
 
 def _annotated(translated: Translated, extras: tuple[Any, ...]) -> Translated:
     """Apply a description and the bounds of annotated-types (or of anything with attributes of those names)."""
     schema = dict(translated.schema)
-    lengths = _LENGTHS.get(schema["type"], {}) if isinstance(schema.get("type"), str) else {}
+    kinds = schema.get("type", ())
+    keywords = list(_BOUNDS.items())
+    for kind in [kinds] if isinstance(kinds, str) else kinds:
+        keywords += _LENGTHS.get(kind, {}).items()
     for extra in extras:
         if isinstance(extra, str):
             schema["description"] = extra
             continue
-        for attribute, keyword in (_BOUNDS | lengths).items():
+        for attribute, keyword in keywords:
             bound = getattr(extra, attribute, None)
             if isinstance(bound, int | float) and not (attribute == "min_length" and bound == 0):
                 schema[keyword] = bound
@@ -207,6 +206,8 @@ def _fixed_tuple(members: list[Translated]) -> Translated:
 
 
 def _array(origin: Any, args: tuple[Any, ...], within: tuple[type, ...]) -> Translated:
+    if origin is tuple and args and args[-1] is not Ellipsis:
+        return _fixed_tuple([translate(arg, within) for arg in args])
     schema: dict[str, Any] = {"type": "array"}
     element = translate(args[0], within) if args else Translated(schema={})
     if element.schema:

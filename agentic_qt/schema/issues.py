@@ -60,6 +60,8 @@ def explain(problem: Problem, value: Any) -> Iterator[Issue]:
             yield _issue(place, problem.keyword, f"is missing: {expected} is required", expected)
     elif problem.keyword in {"additionalProperties", "unevaluatedProperties", "unevaluatedItems"}:
         expected = _known(problem.schema)
+        if not problem.names:  # the fall-back engine names no unevaluated members
+            yield _issue(pointer, problem.keyword, "has a member that is not known", expected)
         for name in problem.names:
             place = pointer + pointer_token(name)
             yield _issue(place, problem.keyword, f"is not known: expected {expected}", expected)

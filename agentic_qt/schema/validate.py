@@ -77,7 +77,8 @@ class CompiledSchema:
         if visits > MAX_EXPLAINED_VISITS or visits * size > MAX_EXPLAINED_WORK:
             return (_bounds("a value that the schema allows; this one is too large to say where it fails"),)
         found = (issue for problem in self._engine.problems(value) for issue in explain(problem, value))
-        return tuple(islice(dict.fromkeys(found), limit))
+        # never empty for a refused value: a caller may take "no issues" for "valid"
+        return tuple(islice(dict.fromkeys(found), limit)) or (_bounds("a value that the schema allows"),)
 
     def _visits_at(self, depth: int) -> int:
         return self._visits[min(depth, len(self._visits) - 1)]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agentic_qt import CallContext, CapabilityError, Registry, Target
+from agentic_qt import CallContext, CapabilityError, Outcome, Registry, Status, Target
 from agentic_qt.core.call import CallCancelled
 from agentic_qt.core.journal import MemoryJournal
 from agentic_qt.core.policy import Decision, Policy
@@ -272,7 +272,27 @@ async def test_while_a_call_is_unknown_the_same_digest_runs_nothing_and_returns_
     assert second.call_id == "one"
     assert runs == [1]
     registry.end_run("r")
-    assert (await registry.execute(call(id="three", run="r2"))).call_id == "three"
+    assert registry.call_status("one", run="r").status == "unknown"
+    assert (await registry.execute(call(id="three", run="r2"))).call_id == "one"
+    assert runs == [1]
+
+
+async def test_an_unknown_call_can_be_settled_by_who_found_out_and_then_the_same_call_may_run(registry: Registry) -> None:
+    runs: list = []
+
+    async def slow() -> None:
+        runs.append(1)
+        await asyncio.Event().wait()
+
+    registry.register(declare(handler=slow, risk="mutating", timeout=0.01))
+    assert (await registry.execute(call(id="one"))).status == "unknown"
+    assert registry.settle("one", Outcome(status=Status.FAILED, code="did_not_happen", applied=False))
+    assert not registry.settle("one", Outcome(status=Status.OK))
+    assert (registry.call_status("one").status, registry.call_status("one").call_id) == ("failed", "one")
+    with pytest.raises(ValueError, match="known"):
+        registry.settle("one", Outcome(status=Status.UNKNOWN))
+    await registry.execute(call(id="two"))
+    assert runs == [1, 1]
 
 
 async def test_a_read_that_takes_too_long_fails_and_may_be_tried_later(registry: Registry) -> None:

@@ -6,6 +6,7 @@ The floor is what any caller must do: parse the arguments, validate them, call t
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 from agentic_qt.core.approvals import ApprovalChange, ApprovalEvent
@@ -62,11 +63,14 @@ def work() -> dict[str, Work]:
     registry = Registry()
     _count_audit(registry)
     _approve_for_the_session(registry)
+    plain = Capability(
+        name="orders.create", description="Create an order.", input_schema=SCHEMA, risk="read", handler=_sync
+    )
     declared = {
-        "read": {"risk": "read", "handler": _sync},
-        "mutating, remembered approval": {"risk": "mutating", "handler": _sync},
-        "read, async handler": {"risk": "read", "handler": _async},
-        "read, nested start": {"risk": "read", "handler": _sync, "nested": True},
+        "read": plain,
+        "mutating, remembered approval": replace(plain, risk="mutating"),
+        "read, async handler": replace(plain, handler=_async),
+        "read, nested start": replace(plain, nested=True),
     }
     is_valid = compile_schema(SCHEMA).is_valid
 
@@ -77,9 +81,9 @@ def work() -> dict[str, Work]:
                 _sync(**arguments)
 
     rows: dict[str, Work] = {"floor: json.loads + jsonschema-rs + call": floor}
-    for number, (row, fields) in enumerate(declared.items()):
+    for number, (row, capability) in enumerate(declared.items()):
         name = f"orders.create_{number}"
-        registry.register(Capability(name=name, description="Create an order.", input_schema=SCHEMA, **fields))
+        registry.register(replace(capability, name=name))
         rows[row] = _executing(registry, name)
     return rows
 

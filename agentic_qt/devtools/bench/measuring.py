@@ -17,7 +17,7 @@ class Row:
         unit: Such as "us" (CPU time) or "ms" (wall time).
         ratio: The median of the ratios of each round to the base row of the same round.
         base: The base row's name.
-        limit: What the ratio (or the value, where there is no ratio) should not exceed on an idle machine; None: no limit.
+        limit: What the ratio, or the value where there is no ratio, should not exceed on an idle machine; or None.
     """
 
     name: str
