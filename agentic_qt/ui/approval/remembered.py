@@ -1,0 +1,75 @@
+"""The remembered approvals, and how to take them back."""
+
+from PySide6.QtCore import QCoreApplication, QDateTime, QLocale, Qt
+from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
+
+from agentic_qt.core.approvals import ApprovalQueue
+from agentic_qt.core.grants import Grant, Grants, Scope
+from agentic_qt.ui.approval.boxes import Box, LinkButton
+from agentic_qt.ui.approval.exact_label import ExactLabel
+from agentic_qt.ui.approval.text import exact
+
+translate = QCoreApplication.translate
+
+
+class RememberedApprovals(QWidget):
+    """Lists what may run without being asked, with scope, target, client and time; each can be revoked.
+
+    Args:
+        queue: Whose grants are listed; the list follows them.
+        parent: The owner.
+    """
+
+    def __init__(self, queue: ApprovalQueue, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("agentic_qt_remembered_approvals")
+        self.setAccessibleName(translate("agentic_qt", "Remembered approvals"))
+        self._queue = queue
+        self._layout = QVBoxLayout(self)
+        self._layout.setContentsMargins(0, 0, 0, 0)
+        self._list: QWidget | None = None
+        self._show(queue.grants)
+        leave = queue.grants.observe(self._show)
+        self.destroyed.connect(leave)
+
+    def _show(self, grants: Grants) -> None:
+        if self._list is not None:
+            self._layout.removeWidget(self._list)
+            self._list.hide()
+            self._list.deleteLater()
+        self._list = QWidget()
+        column = QVBoxLayout(self._list)
+        column.setContentsMargins(0, 0, 0, 0)
+        for grant in grants:
+            column.addWidget(self._row(grant))
+        if not len(grants):
+            words = translate("agentic_qt", "Nothing is remembered: each change will be asked for.")
+            column.addWidget(ExactLabel(words, tone="muted"))
+        column.addStretch(1)
+        self._layout.addWidget(self._list)
+
+    def _row(self, grant: Grant) -> QWidget:
+        box = Box("card")
+        grid = QGridLayout(box)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setColumnStretch(0, 1)
+        name = exact(grant.name)
+        words = {
+            Scope.ONCE: translate("agentic_qt", "Once"),
+            Scope.DIGEST: translate("agentic_qt", "This exact call ({digits})"),
+            Scope.RUN: translate("agentic_qt", "Until its run ends"),
+            Scope.SESSION: translate("agentic_qt", "Until the application closes"),
+        }[grant.scope].format(digits=grant.digest[:12])
+        where = exact(grant.target_id) if grant.target_id is not None else translate("agentic_qt", "the application")
+        given = QLocale().toString(
+            QDateTime.fromSecsSinceEpoch(int(grant.granted_at)), QLocale.FormatType.ShortFormat
+        )
+        grid.addWidget(ExactLabel(name, bold=True), 0, 0)
+        grid.addWidget(ExactLabel(f"{translate('agentic_qt', 'On')} {where}"), 1, 0)
+        client = f" · {exact(grant.client)}" if grant.client is not None else ""
+        grid.addWidget(ExactLabel(f"{words} · {given}{client}", tone="muted", scale=0.9), 2, 0)
+        revoke = LinkButton(translate("agentic_qt", "Revoke"))
+        revoke.setAccessibleName(translate("agentic_qt", "Revoke {name}").format(name=name))
+        revoke.clicked.connect(lambda: self._queue.grants.revoke(grant.id))
+        grid.addWidget(revoke, 0, 1, Qt.AlignmentFlag.AlignTop)
+        return box

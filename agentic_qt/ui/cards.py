@@ -1,0 +1,244 @@
+"""Tool calls as people see them: what was asked for, how it stands, what came of it. No widget.
+
+Everything that a model chose (arguments, results, names) is written as plain characters.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from PySide6.QtGui import QColor, QTextCharFormat, QTextCursor
+
+from agentic_qt.core.call import Outcome, Progress, Status
+from agentic_qt.ui.approval.text import exact, exact_value
+from agentic_qt.ui.text_styles import TextStyles
+from agentic_qt.ui.words import duration_words, status_word, translate
+
+LONG_VALUE = 600
+"""Characters of a value that a card shows; the whole is behind one more click."""
+GROUP_FROM = 4
+"""So many calls in a row are shown as one group."""
+_ICON = "\ufffc"
+
+
+@dataclass(kw_only=True, slots=True)
+class Card:
+    """One tool call.
+
+    Args:
+        call_id: Its id, as the agent and the registry know it.
+        title: "Verb object", from the declaration.
+        target: The target's label and id, or empty.
+        arguments: Pairs of label and exact text.
+        started: Seconds, monotonic.
+        duration: Seconds, once it ended.
+        progress: What the handler told last.
+        outcome: Once it ended.
+        late: The outcome came after the call had been given up.
+        waiting: An approval is pending: the card is forced open.
+        open: Whether the person (or default) has it unfolded.
+        whole: Whether long values are shown whole.
+    """
+
+    call_id: str
+    title: str
+    target: str = ""
+    arguments: Sequence[tuple[str, str]] = ()
+    started: float = 0.0
+    duration: float | None = None
+    progress: Progress | None = None
+    outcome: Outcome | None = None
+    late: bool = False
+    waiting: bool = False
+    open: bool = False
+    whole: bool = False
+
+    @property
+    def unfolded(self) -> bool:
+        """Whether the details are shown now."""
+        return self.waiting or self.open
+
+    @property
+    def may_retry(self) -> bool:
+        """Whether trying the same again makes sense; never for what is not allowed."""
+        if self.outcome is None:
+            return False
+        return self.outcome.retry == "later" or (self.outcome.status, self.outcome.code) == (
+            Status.DENIED,
+            "expired",
+        )
+
+    @property
+    def icon(self) -> str:
+        """The name of the status icon."""
+        if self.waiting:
+            return "waiting"
+        if self.outcome is None:
+            return "running"
+        return _ICONS.get(self.outcome.status, "warning")
+
+    @property
+    def word(self) -> str:
+        """The status in words."""
+        if self.waiting:
+            return translate("agentic_qt", "Waiting for you")
+        if self.outcome is None:
+            return _progress_words(self.progress)
+        word = status_word(self.outcome)
+        return translate("agentic_qt", "{status}, late").format(status=word) if self.late else word
+
+    def colour(self, styles: TextStyles) -> QColor:
+        """The colour of the status; never the only sign of it."""
+        tones = styles.tones
+        if self.waiting:
+            return tones.warning
+        if self.outcome is None:
+            return tones.info
+        if self.outcome.ok:
+            return tones.ok
+        return tones.danger if self.outcome.status in _BAD else tones.warning
+
+
+_ICONS: Mapping[Status, str] = {
+    Status.OK: "check",
+    Status.DENIED: "denied",
+    Status.FORBIDDEN: "lock",
+    Status.CANCELLED: "cancelled",
+    Status.UNKNOWN: "question",
+    Status.FAILED: "cross",
+    Status.INVALID: "cross",
+}
+_BAD = frozenset({Status.FAILED, Status.INVALID, Status.FORBIDDEN})
+
+
+@dataclass(kw_only=True, slots=True)
+class CardGroup:
+    """The calls that follow each other without words between them: one box in the transcript."""
+
+    cards: list[Card] = field(default_factory=list)
+    open: bool = False
+
+    def render(self, cursor: QTextCursor, styles: TextStyles, address: str) -> None:
+        """Write the group into an empty frame; `address` begins the addresses of its actions."""
+        grouped = len(self.cards) >= GROUP_FROM
+        if grouped:
+            self._write_head(cursor, styles, f"{address}/group")
+        fresh = not grouped
+        for number, card in enumerate(self.cards):
+            if grouped and not self.open and card.outcome is not None and not card.waiting:
+                continue
+            if not fresh:
+                cursor.insertBlock()
+            fresh = False
+            _CardWriter(card, cursor, styles, f"{address}/card/{number}").write()
+
+    def _write_head(self, cursor: QTextCursor, styles: TextStyles, address: str) -> None:
+        done = sum(1 for card in self.cards if card.outcome is not None and card.outcome.ok)
+        open_ones = sum(1 for card in self.cards if card.outcome is None)
+        other = len(self.cards) - done - open_ones
+        words = [translate("agentic_qt", "{count} done").format(count=done)]
+        if other:
+            words.append(translate("agentic_qt", "{count} not done").format(count=other))
+        if open_ones:
+            words.append(translate("agentic_qt", "{count} running").format(count=open_ones))
+        cursor.setBlockFormat(styles.heading_block())
+        _write_fold(cursor, styles, address, unfolded=self.open)
+        head = styles.action(styles.strong, address)
+        cursor.insertText(translate("agentic_qt", "{count} steps").format(count=len(self.cards)), head)
+        cursor.insertText("   " + " · ".join(words), styles.action(styles.muted, address))
+
+
+class _CardWriter:
+    """Writes one card at a cursor that stands in an empty paragraph."""
+
+    def __init__(self, card: Card, cursor: QTextCursor, styles: TextStyles, address: str) -> None:
+        self._card, self._cursor, self._styles, self._address = card, cursor, styles, address
+
+    def write(self) -> None:
+        self._write_title()
+        if not self._card.unfolded:
+            return
+        if self._card.target:
+            self._write_row(translate("agentic_qt", "Target"), self._card.target)
+        for label, value in self._card.arguments:
+            self._write_row(label, value)
+        if self._card.outcome is not None:
+            self._write_outcome(self._card.outcome)
+
+    def _write_title(self) -> None:
+        card, styles, cursor = self._card, self._styles, self._cursor
+        address = f"{self._address}/fold"
+        cursor.setBlockFormat(styles.heading_block())
+        _write_fold(cursor, styles, address, unfolded=card.unfolded)
+        colour = card.colour(styles)
+        cursor.insertText(_ICON, styles.action(styles.icon(card.icon, colour), address))
+        cursor.insertText("\u00a0" + card.title, styles.action(styles.strong, address))
+        if not card.unfolded and (brief := _brief(card)):
+            cursor.insertText("  " + brief, styles.action(styles.muted, address))
+        status = QTextCharFormat(styles.muted)
+        status.setForeground(colour)
+        cursor.insertText("  " + card.word, styles.action(status, address))
+        if card.duration is not None:
+            cursor.insertText(" · " + duration_words(card.duration), styles.action(styles.muted, address))
+
+    def _write_row(self, label: str, value: str, *, code: bool = False) -> None:
+        styles, cursor = self._styles, self._cursor
+        cursor.insertBlock(styles.row())
+        cursor.insertText(label + ("  " if styles.rtl else "\t"), styles.muted)
+        shown = value if self._card.whole else value[:LONG_VALUE]
+        # A line separator keeps the value in one paragraph; copying gives the line ends back.
+        cursor.insertText(shown.replace("\n", "\u2028"), styles.code if code else styles.text)
+        if len(shown) < len(value):
+            more = translate("agentic_qt", "Show all {count} characters").format(count=len(value))
+            cursor.insertText("… ", styles.muted)
+            cursor.insertText(more, styles.link(styles.muted, f"{self._address}/whole"))
+
+    def _write_outcome(self, outcome: Outcome) -> None:
+        if outcome.ok and outcome.data is not None:
+            self._write_row(translate("agentic_qt", "Result"), exact_value(outcome.data), code=True)
+        if outcome.hint:
+            self._write_row(translate("agentic_qt", "Why"), exact(outcome.hint))
+        if outcome.code:
+            self._write_row(translate("agentic_qt", "Code"), exact(outcome.code), code=True)
+        if not outcome.ok and outcome.applied not in (None, False):
+            self._write_row(translate("agentic_qt", "Already applied"), _applied_words(outcome.applied))
+        if self._card.may_retry:
+            form = self._styles.row()
+            form.setTopMargin(0.45 * self._styles.em)
+            form.setBottomMargin(0.4 * self._styles.em)
+            self._cursor.insertBlock(form)
+            again = translate("agentic_qt", "Try again")
+            self._cursor.insertText("" if self._styles.rtl else "\t", self._styles.text)
+            self._cursor.insertText(f"\u00a0\u00a0{again}\u00a0\u00a0", self._styles.button(f"{self._address}/retry"))
+
+
+def _write_fold(cursor: QTextCursor, styles: TextStyles, address: str, *, unfolded: bool) -> None:
+    folded_icon = "chevron-left" if styles.rtl else "chevron-right"
+    form = styles.icon("chevron-down" if unfolded else folded_icon, styles.tones.muted)
+    cursor.insertText(_ICON, styles.action(form, address))
+    cursor.insertText("\u00a0", styles.action(styles.text, address))
+
+
+def _brief(card: Card) -> str:
+    parts = [card.target.split(" (")[0]] if card.target else []
+    parts += [value for _, value in card.arguments if 0 < len(value) <= 40 and "\n" not in value]
+    text = ", ".join(parts)
+    return text if len(text) <= 60 else text[:59] + "…"
+
+
+def _progress_words(progress: Progress | None) -> str:
+    if progress is None:
+        return translate("agentic_qt", "Running")
+    amount = f"{100 * progress.done / progress.total:.0f} %" if progress.total else f"{progress.done:g}"
+    return f"{amount} · {progress.message}" if progress.message else amount
+
+
+def _applied_words(applied: Any) -> str:
+    return translate("agentic_qt", "everything") if applied is True else exact_value(applied)
+
+
+def label_of(name: str, schema: Mapping[str, Any]) -> str:
+    """Return what people call a property: its title in the schema, or its name in words."""
+    prop = schema.get("properties", {}).get(name)
+    title = prop.get("title") if isinstance(prop, Mapping) else None
+    return title if isinstance(title, str) and title else name.replace("_", " ").strip().capitalize() or name

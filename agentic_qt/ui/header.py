@@ -1,0 +1,59 @@
+"""The first line of the panel: which chat model answers, where it is, and the button for a new chat."""
+
+from PySide6.QtCore import QEvent, QSize, Qt
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QHBoxLayout, QToolButton, QWidget
+
+from agentic_qt.ui.icons import icon
+from agentic_qt.ui.labels import Badge, ElidedLabel
+from agentic_qt.ui.theme import Tones
+from agentic_qt.ui.words import translate
+
+
+class Header(QWidget):
+    """Which chat model answers, where it is, and the button for a new chat."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.model = ElidedLabel(self)
+        self.model.setAccessibleName(translate("agentic_qt", "Chat model and its host"))
+        self.badge = Badge(self)
+        self.badge.hide()
+        self.new_chat = QToolButton(self)
+        self.new_chat.setAutoRaise(True)
+        self.new_chat.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonIconOnly)
+        em = self.fontMetrics().height()
+        self.new_chat.setIconSize(QSize(em, em))
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(round(0.7 * em), round(0.25 * em), round(0.35 * em), round(0.25 * em))
+        layout.setSpacing(round(0.5 * em))
+        layout.addWidget(self.model, 1)
+        layout.addWidget(self.badge)
+        layout.addWidget(self.new_chat)
+        self._tint()
+
+    def show_model(self, label: str, host: str, badge: str, kind: str) -> None:
+        """Show who answers; `kind` is ``ok``, ``warning`` or ``neutral``."""
+        text = " · ".join(part for part in (label, host) if part)
+        self.model.setText(text)
+        self.model.setAccessibleDescription(text)
+        self.badge.setText(badge)
+        self.badge.setAccessibleName(badge)
+        self.badge.kind = kind
+        self.badge.setVisible(bool(badge))
+
+    def _tint(self) -> None:
+        action = self.new_chat.defaultAction()
+        if action is not None:
+            action.setIcon(icon("new-chat", Tones.of(self.palette()).text, Tones.of(self.palette()).muted))
+
+    def set_new_chat_action(self, action: QAction) -> None:
+        """Let the button do what `action` does."""
+        self.new_chat.setDefaultAction(action)
+        self._tint()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Take the new colours."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange and hasattr(self, "new_chat"):
+            self._tint()

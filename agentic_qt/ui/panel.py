@@ -1,0 +1,129 @@
+"""The assistant's face as a plain widget: for our dock, and for hosts with a docking system of their own.
+
+It holds the parts and passes on what the person does; what happens is told to it by `conversation`.
+"""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
+
+from agentic_qt.ui.composer import Composer
+from agentic_qt.ui.end_button import EndButton
+from agentic_qt.ui.header import Header
+from agentic_qt.ui.link_bar import LinkBar
+from agentic_qt.ui.status_line import StatusLine
+from agentic_qt.ui.transcript import Transcript
+from agentic_qt.ui.welcome import Welcome
+from agentic_qt.ui.words import translate
+
+PREPARE_MS = 150
+MIN_WIDTH = 280
+"""Logical pixels: the narrowest dock in which cards and approvals can still be read."""
+
+
+class Panel(QWidget):
+    """Header, conversation, composer and status line.
+
+    Attributes:
+        submitted: A text that the person sends.
+        stop_requested: Stop was pressed.
+        retry_requested: The last request shall be sent again.
+        call_retry_requested: The call of that id shall be tried again.
+    """
+
+    submitted = Signal(str)
+    stop_requested = Signal()
+    retry_requested = Signal()
+    call_retry_requested = Signal(str)
+
+    def __init__(self, suggestions: Sequence[str] = (), parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAccessibleName(translate("agentic_qt", "Assistant"))
+        self.setMinimumWidth(MIN_WIDTH)
+        self._transcript: Transcript | None = None
+        self.header = Header(self)
+        self.pages = QStackedWidget(self)
+        self.welcome = Welcome(suggestions, self)
+        self.pages.addWidget(self.welcome)
+        self.link_bar = LinkBar(self)
+        self.composer = Composer(self)
+        self.status = StatusLine(self)
+        em = self.fontMetrics().height()
+        self.approval_place = QVBoxLayout()
+        self.approval_place.setContentsMargins(round(0.6 * em), round(0.5 * em), round(0.6 * em), 0)
+        lower = QVBoxLayout()
+        lower.setContentsMargins(round(0.6 * em), round(0.5 * em), round(0.6 * em), round(0.4 * em))
+        lower.setSpacing(round(0.45 * em))
+        lower.addWidget(self.link_bar)
+        lower.addWidget(self.composer)
+        lower.addWidget(self.status)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(self.header)
+        layout.addWidget(self.pages, 2)
+        layout.addLayout(self.approval_place, 3)
+        layout.addLayout(lower)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Expanding)
+        self.composer.submitted.connect(self.submitted)
+        self.composer.stop_requested.connect(self.stop_requested)
+        self.welcome.chosen.connect(self._choose)
+        self.setAutoFillBackground(True)
+        # After the first paint and before the first message: making the transcript costs tens of milliseconds.
+        self._prepare = QTimer(self, singleShot=True, interval=PREPARE_MS)
+        self._prepare.timeout.connect(self._make_transcript)
+
+    @property
+    def transcript(self) -> Transcript:
+        """The conversation; made when it is first needed, since most windows open without one."""
+        return self._transcript or self._make_transcript()
+
+    def show_conversation(self) -> None:
+        """Show the transcript in the place of the welcome."""
+        self.pages.setCurrentWidget(self.transcript)
+
+    def show_welcome(self) -> None:
+        """Show the page of an empty conversation."""
+        if self._transcript is not None:
+            self._transcript.clear_conversation()
+        self.pages.setCurrentWidget(self.welcome)
+        self.link_bar.hide()
+
+    def set_ready(self, *, ready: bool) -> None:
+        """Whether there is a chat model."""
+        self.welcome.set_ready(ready=ready)
+        self.composer.set_ready(ready=ready)
+
+    def sizeHint(self) -> QSize:
+        """As wide as a column of text, as high as the window likes."""
+        hint = super().sizeHint()
+        hint.setWidth(max(MIN_WIDTH, round(24 * self.fontMetrics().height())))
+        return hint
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Prepare what the first message will need."""
+        super().showEvent(event)
+        if self._transcript is None:
+            self._prepare.start()
+
+    def _make_transcript(self) -> Transcript:
+        self._prepare.stop()
+        if self._transcript is None:
+            made = Transcript(self)
+            EndButton(made)
+            made.link_requested.connect(self.link_bar.ask)
+            made.retry_requested.connect(self.retry_requested)
+            made.call_retry_requested.connect(self.call_retry_requested)
+            self.pages.addWidget(made)
+            self._transcript = made
+        return self._transcript
+
+    def _choose(self, words: str) -> None:
+        # The words go through the field, so that a draft is seen and nothing is sent behind it.
+        if self.composer.text.strip():
+            self.composer.set_text(words)
+            self.composer.field.setFocus(Qt.FocusReason.OtherFocusReason)
+        else:
+            self.submitted.emit(words)

@@ -1,0 +1,120 @@
+"""The questions and messages of the application: opened, never waited for (`exec` would stop the loop)."""
+
+from collections.abc import Callable
+from datetime import date
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QDialog,
+    QDialogButtonBox,
+    QDoubleSpinBox,
+    QFormLayout,
+    QLineEdit,
+    QMessageBox,
+    QVBoxLayout,
+    QWidget,
+)
+
+from examples.crm.domain import Customer, Order
+
+_LARGEST_AMOUNT = 1_000_000.0
+
+
+def _box(parent: QWidget, kind: QMessageBox.Icon, text: str, more: str) -> QMessageBox:
+    box = QMessageBox(kind, "Customers", text, QMessageBox.StandardButton.NoButton, parent)
+    box.setTextFormat(Qt.TextFormat.PlainText)
+    box.setInformativeText(more)
+    box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    return box
+
+
+def tell(parent: QWidget, text: str, more: str = "") -> QMessageBox:
+    """Show a message that only needs an OK."""
+    box = _box(parent, QMessageBox.Icon.Information, text, more)
+    box.setStandardButtons(QMessageBox.StandardButton.Ok)
+    box.open()
+    return box
+
+
+def ask_delete(parent: QWidget, customer: Customer, orders: int, delete: Callable[[], None]) -> QMessageBox:
+    """Ask whether to delete `customer`; Cancel is the default."""
+    more = "This cannot be undone." if not orders else f"Its {orders} closed orders go too. This cannot be undone."
+    box = _box(parent, QMessageBox.Icon.Warning, f"Delete {customer.name}?", more)
+    button = box.addButton("Delete", QMessageBox.ButtonRole.DestructiveRole)
+    box.setDefaultButton(box.addButton(QMessageBox.StandardButton.Cancel))
+    _answer(box, {button: delete})
+    return box
+
+
+def ask_unsaved(
+    parent: QWidget, name: str, *, save: Callable[[], None] | None, discard: Callable[[], None]
+) -> QMessageBox:
+    """Ask what to do with unsaved input; `save` is None when it cannot be saved."""
+    box = _box(parent, QMessageBox.Icon.Question, f"Save the changes to {name}?", "")
+    answers: dict[QAbstractButton, Callable[[], None]] = {}
+    if save is not None:
+        button = box.addButton(QMessageBox.StandardButton.Save)
+        answers[button] = save
+        box.setDefaultButton(button)
+    else:
+        box.setInformativeText("Some fields are not valid yet, so they cannot be saved.")
+    answers[box.addButton(QMessageBox.StandardButton.Discard)] = discard
+    box.addButton(QMessageBox.StandardButton.Cancel)
+    _answer(box, answers)
+    return box
+
+
+def _answer(box: QMessageBox, answers: dict[QAbstractButton, Callable[[], None]]) -> None:
+    def clicked(button: QAbstractButton) -> None:
+        action = answers.get(button)
+        if action is not None:
+            action()
+
+    box.buttonClicked.connect(clicked)
+    box.open()
+
+
+class NewOrderDialog(QDialog):
+    """Asks for item and amount of a new order.
+
+    Args:
+        add: Called with the order when the person agrees.
+    """
+
+    def __init__(self, parent: QWidget, customer: Customer, add: Callable[[Order], None]) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(f"New order of {customer.name}")
+        self._customer, self._add = customer, add
+        self.item = QLineEdit()
+        self.item.setMaxLength(120)
+        self.item.setPlaceholderText("What was ordered")
+        self.amount = QDoubleSpinBox()
+        self.amount.setRange(0.0, _LARGEST_AMOUNT)
+        self.amount.setSuffix(" €")
+        self.amount.setGroupSeparatorShown(True)
+        self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel)
+        self.ok = self.buttons.button(QDialogButtonBox.StandardButton.Ok)
+        self.ok.setText("Add order")
+        self.ok.setEnabled(False)
+        form = QFormLayout()
+        form.addRow("&Item", self.item)
+        form.addRow("&Amount", self.amount)
+        layout = QVBoxLayout(self)
+        layout.addLayout(form)
+        layout.addWidget(self.buttons)
+        self.item.textChanged.connect(lambda text: self.ok.setEnabled(bool(text.strip())))
+        self.buttons.accepted.connect(self.accept)
+        self.buttons.rejected.connect(self.reject)
+        self.accepted.connect(self._finish)
+
+    def _finish(self) -> None:
+        self._add(
+            Order(
+                customer_id=self._customer.id,
+                item=self.item.text(),
+                amount_cents=round(self.amount.value() * 100),
+                ordered_on=date.today().isoformat(),  # noqa: DTZ011 - the person's own calendar day
+            )
+        )

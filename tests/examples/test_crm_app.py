@@ -1,0 +1,109 @@
+"""The customer application with its assistant: how the parts are put together."""
+
+import asyncio
+
+import pytest
+
+from agentic_qt.client.openai import OpenAIChatModel
+from agentic_qt.core.approvals import ApprovalChange
+from agentic_qt.core.call import Call, Status
+from agentic_qt.core.registry import Registry
+from agentic_qt.testing.scripted import ScriptedModel, tool
+from examples.crm import chat_model
+from examples.crm.app import build
+from examples.crm.chat_model import choose_chat_model
+from examples.crm.prompts import INSTRUCTIONS, SUGGESTED
+from examples.crm.tour import TourModel
+
+pytestmark = pytest.mark.anyio
+SECONDS = 20
+UPDATE = {"customer": "Ada Lovelace", "field": "email", "value": "ada@example.com"}
+
+
+@pytest.fixture
+def parts(qapp, store, settings, monkeypatch):
+    monkeypatch.setattr(chat_model, "embedded_available", lambda: False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    window, assistant, _chosen = build(store, settings)
+    window.show()
+    yield window, assistant
+    assistant.detach()
+    window.form.show_customer(None)
+    window.close()
+
+
+def when_asked(assistant, answer):
+    def told(event):
+        if event.change is ApprovalChange.ADDED:
+            asyncio.get_running_loop().call_soon(answer, event.request)
+
+    assistant.registry.approvals.observe(told)
+
+
+async def test_assistant_has_the_ten_capabilities_while_the_window_is_shown(parts):
+    window, assistant = parts
+    assert len(assistant.registry.visible) == 10
+    window.hide()
+    assert assistant.registry.visible == ()
+    window.show()
+    assert len(assistant.registry.visible) == 10
+
+
+async def test_run_changes_the_customer_that_the_person_sees(parts):
+    window, assistant = parts
+    model = ScriptedModel([tool("customer.update", UPDATE), "The address is changed."])
+    assistant.chat_model = model
+    when_asked(assistant, assistant.registry.approvals.approve)
+    end = await asyncio.wait_for(assistant.send(SUGGESTED[0]), SECONDS)
+    assert end.text == "The address is changed."
+    assert window.form.values()["email"] == "ada@example.com"
+    assert model.requests[0].messages[0] == {"role": "system", "content": INSTRUCTIONS}
+    assert len(model.requests[0].tools) == 10
+
+
+async def test_window_closed_with_an_approval_open_denies_it(parts):
+    """FC-09"""
+    window, assistant = parts
+    assistant.chat_model = ScriptedModel([tool("customer.update", UPDATE), "Never said."])
+    when_asked(assistant, lambda _request: window.close())
+    await asyncio.wait_for(assistant.send(SUGGESTED[0]), SECONDS)
+    assert assistant.registry.approvals.pending == ()
+    assert window.store.customer(1).email == "ada.lovelace@example.org"
+
+
+async def test_open_dialog_of_the_person_keeps_the_assistant_out(parts):
+    window, assistant = parts
+    window.show_customer(3)
+    window.actions_.delete.trigger()
+    outcome = await assistant.registry.execute(Call(name="customer.open", input={"customer": "1"}))
+    assert outcome.status is Status.UNAVAILABLE
+    assert window.form.customer.id == 3
+
+
+async def test_endpoint_comes_first_then_the_embedded_model_then_the_tour(monkeypatch):
+    class Embedded:
+        def __init__(self, *, examples):
+            self.examples = examples
+
+    monkeypatch.setattr(chat_model, "LocalChatModel", Embedded)
+    monkeypatch.setattr(chat_model, "embedded_available", lambda: True)
+    registry = Registry()
+    by_url = choose_chat_model(registry, {"OPENAI_BASE_URL": "http://127.0.0.1:1/v1", "OPENAI_MODEL": " small "})
+    assert isinstance(by_url.chat_model, OpenAIChatModel)
+    assert (by_url.chat_model.label, by_url.chat_model.base_url) == ("small", "http://127.0.0.1:1/v1")
+    assert isinstance(choose_chat_model(registry, {"OPENAI_API_KEY": "k"}).chat_model, OpenAIChatModel)
+    embedded = choose_chat_model(registry, {"OPENAI_API_KEY": " ", "OPENAI_BASE_URL": ""})
+    assert isinstance(embedded.chat_model, Embedded)
+    assert embedded.badge == "SmolLM2 135M, on this computer, small and often wrong"
+    monkeypatch.setattr(chat_model, "embedded_available", lambda: False)
+    tour = choose_chat_model(registry, {})
+    assert isinstance(tour.chat_model, TourModel)
+    assert tour.badge == "no AI"
+
+
+async def test_examples_of_the_capabilities_do_not_answer_what_the_demo_suggests(parts):
+    """A model that is shown the answer has not been seen to find it."""
+    _window, assistant = parts
+    taught = {request for r in assistant.registry.visible for request, _ in r.capability.examples}
+    assert not taught & set(SUGGESTED)
