@@ -135,7 +135,7 @@ def make_venv() -> None:
 
 def pip(*arguments: str) -> int:
     """Run pip inside the virtual environment."""
-    return run([str(venv_python()), "-m", "pip", "--disable-pip-version-check", "install", "-q", *arguments])
+    return run([str(venv_python()), "-m", "pip", "--disable-pip-version-check", "install", "-qq", *arguments])
 
 
 def set_up(extra: str) -> None:

@@ -153,6 +153,8 @@ class Declaration:
         return method_of(owner, found, attribute=value, bind=bind)
 
 
+# Classes are collected and checked once, and may still be garbage.
+_checked: "weakref.WeakSet[type]" = weakref.WeakSet()
 _collected: "weakref.WeakKeyDictionary[type, Mapping[str, Declaration]]" = weakref.WeakKeyDictionary()
 
 
@@ -187,9 +189,6 @@ def capabilities_of(owner_class: type, owner: OwnerRef) -> list[Capability]:
             Declared(capability)
         _checked.add(owner_class)
     return built
-
-
-_checked: "weakref.WeakSet[type]" = weakref.WeakSet()
 
 
 def default_name(function: Callable[..., Any]) -> str:

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QDockWidget, QMainWindow, QWidget
 
 from agentic_qt.client.agent import Agent
 from agentic_qt.client.chat_model import ChatModel
+from agentic_qt.client.events import AgentEvent, RunEnded, RunStarted
 from agentic_qt.core.approvals import ApprovalRequest
 from agentic_qt.core.registry import Registry
 from agentic_qt.qt.loop import spawn
@@ -108,6 +109,7 @@ class Assistant:
 
         Raises:
             RuntimeError: The window has an assistant already.
+            ValueError: It is no top-level window, or has a registry from somewhere else.
         """
         if window.findChild(QDockWidget, DOCK_NAME) is not None:
             raise RuntimeError(f"The window {window.windowTitle()!r} already has an assistant")
@@ -158,6 +160,7 @@ class Assistant:
                 max_turns=self._max_turns,
             )
             self._conversation.follow(self._agent)
+            self._undo.append(self._agent.observe(self._follow_run))
         self._show_model(chat_model)
 
     def send(self, text: str) -> "asyncio.Task[Any] | None":
@@ -212,6 +215,9 @@ class Assistant:
                 self.window.removeDockWidget(self.dock)
             self.dock.setParent(None)
             self.dock.deleteLater()
+        if shiboken6.isValid(self.panel):  # it may have been moved into a dock of the host
+            self.panel.setParent(None)
+            self.panel.deleteLater()
 
     # Building
 
@@ -259,6 +265,7 @@ class Assistant:
             action.triggered.connect(slot)
             owner.addAction(action)
             self.actions[name] = action
+        self.actions["stop"].setEnabled(False)
         self.actions["stop"].setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         self.panel.header.set_new_chat_action(self.actions["new_chat"])
 
@@ -296,6 +303,11 @@ class Assistant:
         self.dock.show()
         self.dock.raise_()
         self.panel.composer.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+    def _follow_run(self, event: AgentEvent) -> None:
+        if isinstance(event, RunStarted | RunEnded):
+            # Disabled while nothing runs: the key belongs to the application then.
+            self.actions["stop"].setEnabled(isinstance(event, RunStarted))
 
     def _busy(self) -> bool:
         return self._task is not None and not self._task.done()

@@ -20,6 +20,7 @@ class _Field(QPlainTextEdit):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.composing = False
+        self.running = False
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setTabChangesFocus(True)
         self.setAccessibleName(translate("agentic_qt", "Message to the assistant"))
@@ -54,13 +55,21 @@ class _Field(QPlainTextEdit):
             self.insertPlainText(source.text())
 
     def event(self, event: QEvent) -> bool:
-        """Tell the box when the focus comes and goes, so that it can show it."""
+        """Keep our keys from the application's shortcuts, and tell the box when the focus comes and goes."""
+        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and self._is_ours(event):
+            event.accept()
+            return True
         if event.type() in (QEvent.Type.FocusIn, QEvent.Type.FocusOut):
             self.composing = self.composing and event.type() == QEvent.Type.FocusIn
             self.focused.emit()
         elif event.type() == QEvent.Type.FontChange:
             self._grow()
         return super().event(event)
+
+    def _is_ours(self, event: QKeyEvent) -> bool:
+        if event.key() == Qt.Key.Key_Escape:
+            return self.running or self.composing
+        return event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
     def _grow(self) -> None:
         # The layout of a plain text edit counts its height in lines.
@@ -134,7 +143,7 @@ class Composer(QWidget):
     def set_running(self, *, running: bool) -> None:
         """Show Stop in the place of Send while a run is active; writing stays possible."""
         had_focus = self.stop_button.hasFocus() or self.send_button.hasFocus()
-        self._running = running
+        self._running = self.field.running = running
         self._refresh()
         if had_focus:  # the button under the finger is gone: stay in the composer
             self.field.setFocus(Qt.FocusReason.OtherFocusReason)

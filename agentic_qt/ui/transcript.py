@@ -251,8 +251,11 @@ class Transcript(QTextBrowser):
         self._items.clear()
         self._styles = self._make_styles()
         self._new_document()
+        edit = QTextCursor(self.document())
+        edit.beginEditBlock()  # one layout for all of it
         for content in contents:
             self._append(content)
+        edit.endEditBlock()
         self._keep_end(follow=follow, otherwise=value)
 
     def _mark(self, item: Item) -> None:

@@ -163,7 +163,7 @@ async def test_a_handler_that_cancels_its_own_task_costs_neither_the_answer_nor_
 
 
 async def test_every_tool_call_gets_one_answer_in_order_whatever_it_is():
-    """FC-58, FC-57."""
+    """G27, FC-58, FC-57."""
     registry = approving(Registry())
     counting(registry, risk="mutating")
     registry.register(capability("it.fail", lambda: 1 / 0))
@@ -395,7 +395,7 @@ async def test_finish_reason_stop_with_calls_runs_them():
 )
 @pytest.mark.parametrize("arguments", ['{"n":4}', '{"n":'])
 async def test_a_call_that_was_cut_off_never_runs_even_when_it_parses(finish, reason, arguments):
-    """FC-61, FC-60."""
+    """G26, FC-61, FC-60."""
     registry = approving(Registry())
     seen = counting(registry, risk="mutating")
     model = ScriptedModel([[Delta(text="I do"), fragment(arguments, id="a", name="it_do"), finish], "Hello."])
@@ -483,6 +483,7 @@ async def test_retry_with_nothing_to_send_sends_nothing():
 
 
 async def test_a_chat_model_that_breaks_ends_the_run_and_leaves_a_valid_history(caplog):
+    """G27."""
     registry = Registry()
     registry.register(capability("it.read", lambda: 1))
     model = ScriptedModel([[tool("it.read")], lambda messages: 1 / 0, "Hello."])
@@ -496,6 +497,7 @@ async def test_a_chat_model_that_breaks_ends_the_run_and_leaves_a_valid_history(
 
 
 async def test_a_registry_that_breaks_its_promise_still_gives_each_call_an_answer(caplog, monkeypatch):
+    """G21, G27."""
     registry = Registry()
     registry.register(capability("it.read", lambda: 1))
 
@@ -569,7 +571,7 @@ async def test_a_new_run_may_begin_as_soon_as_the_end_was_told():
 
 
 async def test_a_history_that_was_left_broken_is_repaired_before_it_is_sent():
-    """FC-57."""
+    """G27, FC-57."""
     model = ScriptedModel(["Hello."])
     agent = Agent(Registry(), model)
     agent.messages.extend(

@@ -114,7 +114,7 @@ async def test_stop_while_a_read_runs_cancels_it():
 
 
 async def test_no_further_call_starts_after_stop():
-    """FC-54."""
+    """G25, FC-54."""
     registry = approving(Registry())
     gate = Gate()
     registry.register(capability("it.write", gate.__call__, risk="mutating"))
@@ -139,7 +139,7 @@ async def test_no_further_call_starts_after_stop():
 
 
 async def test_stop_withdraws_an_approval_and_a_later_click_does_nothing():
-    """FC-14, FC-54."""
+    """G25, FC-14, FC-54."""
     registry = Registry()
     asked = asyncio.Event()
     registry.approvals.attach(lambda event: asked.set())
@@ -311,7 +311,7 @@ def test_a_loop_that_is_shut_down_in_a_run_leaves_a_valid_history():
 
 @pytest.mark.parametrize("kind", ["stream", "read", "approval", "deaf"])
 async def test_stop_keeps_its_promise_on_the_gui_loop(qapp, kind):
-    """FC-54, FC-14."""
+    """G25, FC-54, FC-14."""
     registry = Registry()
     gate = Gate(deaf=kind == "deaf")
     reached = gate.entered

@@ -194,7 +194,7 @@ def test_a_doubled_finish_reason_never_hides_a_limit(said: list[str | None], kep
     [(Delta(), True), (Delta(finish_reason="stop"), False), (Delta(done=True), False)],
 )
 def test_a_stream_is_cut_without_finish_reason_and_without_done(last: Delta, cut: bool) -> None:
-    """FC-61: a cut stream looks normal to the client library."""
+    """G26, FC-61: a cut stream looks normal to the client library."""
     call = ToolCallDelta(index=0, id="a", name="f", arguments='{"x": 1')
     assert assemble(Delta(tool_calls=(call,)), last).cut is cut
 

@@ -122,7 +122,7 @@ async def test_a_key_is_trimmed_and_may_be_absent(key: str | None, sent: str) ->
 
 
 async def test_what_is_sent_is_exactly_the_request_body() -> None:
-    """FC-30: "what was sent" equals the request body, down to the last byte of the values."""
+    """G14, FC-30: "what was sent" equals the request body, down to the last byte of the values."""
     async with ReplayServer(Reply(body=ANSWER)) as server:
         model = OpenAIChatModel(model="m", base_url=server.url, options={"temperature": 0, "tool_choice": "auto"})
         history = [
@@ -148,7 +148,7 @@ async def test_nothing_about_tools_is_sent_without_tools() -> None:
 
 
 async def test_nothing_about_the_machine_is_sent() -> None:
-    """FC-30: no telemetry, in headers neither."""
+    """G14, FC-30: no telemetry, in headers neither."""
     async with ReplayServer(Reply(body=ANSWER)) as server:
         await ask(server)
         headers = server.requests[0].headers
@@ -250,7 +250,7 @@ async def test_stop_while_the_server_thinks_closes_the_connection() -> None:
 
 
 async def test_nothing_but_the_endpoint_is_connected_to(monkeypatch: pytest.MonkeyPatch) -> None:
-    """FC-30: not even a proxy stands between this machine and itself."""
+    """G14, FC-30: not even a proxy stands between this machine and itself."""
     connected: list[Any] = []
 
     def audit(event: str, arguments: tuple[Any, ...]) -> None:

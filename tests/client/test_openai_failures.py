@@ -131,7 +131,7 @@ async def test_silence_ends_in_a_time_out(before: tuple[str, ...]) -> None:
 
 
 async def test_a_redirect_is_not_followed() -> None:
-    """FC-30: no connection but the configured endpoint."""
+    """G14, FC-30: no connection but the configured endpoint."""
     async with ReplayServer(Reply(body=ANSWER)) as other:
         there = f"{other.url}/chat/completions"
         for status in (301, 307, 308):
@@ -143,6 +143,7 @@ async def test_a_redirect_is_not_followed() -> None:
 
 
 async def test_a_key_that_the_server_repeats_is_not_told() -> None:
+    """G28."""
     body = json.dumps({"error": {"message": "bad key sk-very-secret here"}})
     async with ReplayServer(Reply(status=401, body=body)) as server:
         with pytest.raises(ChatModelError) as caught:

@@ -125,7 +125,7 @@ async def test_streams_of_llama_cpp_are_read(file: str, piece: int | None) -> No
 
 
 async def test_a_stream_cut_anywhere_is_known_as_cut() -> None:
-    """FC-61: at every tenth byte before the finish reason, with and without a clean end of the body."""
+    """G26, FC-61: at every tenth byte before the finish reason, with and without a clean end of the body."""
     body = recorded(OURS / "a05_stream_required.response.sse")
     end = body.index(b'"finish_reason":"tool_calls"')
     for at in range(0, end, max(end // 10, 1)):

@@ -45,6 +45,7 @@ async def test_a_read_asks_nobody_and_a_change_asks_once(registry: Registry, app
 async def test_the_digest_is_sha_256_of_the_canonical_json_of_name_target_and_input(
     registry: Registry, approve: list
 ) -> None:
+    """G01."""
     registry.register(writer([], target=Target(id="t1", label="Notes")))
     await registry.execute(call(input={"text": "Grüße € \u2028"}, target_id="t1"))
     request = approve[0]
@@ -55,7 +56,7 @@ async def test_the_digest_is_sha_256_of_the_canonical_json_of_name_target_and_in
 
 
 async def test_digests_are_injective_where_joined_lines_are_not(registry: Registry, approve: list) -> None:
-    """FC-32."""
+    """G01, FC-32."""
     schema = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}}
     registry.register(declare(input_schema=schema, handler=lambda a="", b="": None, risk="mutating"))
     for given in ({"a": "x\ny", "b": ""}, {"a": "x", "b": "y"}, {"a": "x\n", "b": "y"}, {"a": 'x","b":"y'}):
@@ -64,13 +65,14 @@ async def test_digests_are_injective_where_joined_lines_are_not(registry: Regist
 
 
 async def test_without_an_approver_a_change_is_denied(registry: Registry) -> None:
-    """FC-16 in the core: no UI, no change."""
+    """G04, FC-16 in the core: no UI, no change."""
     registry.register(declare(risk="mutating"))
     outcome = await registry.execute(call())
     assert (outcome.status, outcome.code, outcome.applied) == ("denied", "no_approver", False)
 
 
 async def test_an_observer_is_no_approver(registry: Registry) -> None:
+    """G04."""
     registry.approvals.observe(lambda event: None)
     registry.register(declare(risk="mutating"))
     assert (await registry.execute(call())).code == "no_approver"
@@ -102,7 +104,7 @@ async def test_a_view_that_fails_denies_nothing_and_approves_nothing(registry: R
 )
 @pytest.mark.parametrize("is_async", [False, True])
 async def test_anything_but_an_explicit_matching_approval_denies(registry: Registry, answer: Any, is_async: bool) -> None:
-    """FC-31, FC-15."""
+    """G05, FC-31, FC-15."""
     ran: list = []
 
     async def later(request: Any) -> Any:
@@ -115,7 +117,7 @@ async def test_anything_but_an_explicit_matching_approval_denies(registry: Regis
 
 
 async def test_an_approver_that_raises_denies(registry: Registry, caplog: Any) -> None:
-    """FC-15."""
+    """G05, FC-15."""
     ran: list = []
     for number, error in enumerate([ValueError("no"), asyncio.CancelledError(), SystemExit(1)]):
 
@@ -131,6 +133,7 @@ async def test_an_approver_that_raises_denies(registry: Registry, caplog: Any) -
 
 
 async def test_a_yes_for_another_request_is_no_yes(registry: Registry) -> None:
+    """G01, G05."""
     ran: list = []
 
     def reuse(request: Any) -> Approval:
@@ -142,6 +145,7 @@ async def test_a_yes_for_another_request_is_no_yes(registry: Registry) -> None:
 
 
 async def test_a_yes_that_has_expired_is_no_yes() -> None:
+    """G05."""
     clock = Clock()
     ran: list = []
     registry = Registry(clock=clock)
@@ -168,6 +172,7 @@ async def test_an_own_approver_can_say_yes(registry: Registry) -> None:
 
 
 async def test_what_an_own_approver_let_the_person_edit_runs_when_its_new_digest_is_approved(registry: Registry) -> None:
+    """G01."""
     ran: list = []
 
     def edit(request: Any, digest_of: str) -> Approval:
@@ -214,7 +219,7 @@ async def test_edited_input_that_breaks_the_schema_is_invalid(registry: Registry
 
 @pytest.mark.parametrize("change", ["input", "revision", "permission", "facts", "replaced", "disposed", "disabled", "suspended"])
 async def test_what_changed_while_the_person_read_does_not_run(change: str) -> None:
-    """FC-35, FC-22, threats 5 and 15: every gate runs again after the approval."""
+    """G03, FC-35, FC-22, threats 5 and 15: every gate runs again after the approval."""
     world = {"permitted": True, "enabled": True, "row": 1}
     ran: list = []
     registry = Registry(permission=lambda call, capability: world["permitted"])
@@ -276,14 +281,14 @@ async def test_a_preview_that_says_it_cannot_be_done_asks_nobody(registry: Regis
 
 
 async def test_a_preview_that_fails_denies(registry: Registry, approve: list, caplog: Any) -> None:
-    """FC-15."""
+    """G05, FC-15."""
     registry.register(writer([], preview=lambda text: 1 / 0))
     assert (await registry.execute(call(input={"text": "x"}))).code == "approval_error"
     assert approve == []
 
 
 async def test_one_approval_is_worth_one_call(registry: Registry, approve: list) -> None:
-    """FC-22."""
+    """G06, FC-22."""
     registry.register(writer([]))
     await registry.execute(call(input={"text": "x"}))
     await registry.execute(call(input={"text": "x"}))
@@ -322,7 +327,7 @@ async def scoped(registry: Registry, scope: str) -> list:
 async def test_a_remembered_approval_covers_what_it_names_and_nothing_else(
     registry: Registry, scope: str, other: dict, asked_again: bool
 ) -> None:
-    """FC-40."""
+    """G09, FC-40."""
     for name in ("note.add", "note.change"):
         for target in ("a", "b"):
             registry.register(writer([], name=name, target=Target(id=target)))
@@ -334,7 +339,7 @@ async def test_a_remembered_approval_covers_what_it_names_and_nothing_else(
 
 
 async def test_a_remembered_exact_call_covers_the_facts_too(registry: Registry) -> None:
-    """A call with empty input is no blank cheque."""
+    """G09: A call with empty input is no blank cheque."""
     row = {"version": 1}
     registry.register(declare("form.save", risk="mutating", preview=lambda: dict(row)))
     asked = await scoped(registry, "digest")
@@ -348,7 +353,7 @@ async def test_a_remembered_exact_call_covers_the_facts_too(registry: Registry) 
 
 @pytest.mark.parametrize("how", ["replace", "dispose", "revoke", "end_run"])
 async def test_a_remembered_approval_ends(registry: Registry, how: str) -> None:
-    """FC-23, threat 15."""
+    """G08, FC-23, threat 15."""
     registration = registry.register(writer([]))
     asked = await scoped(registry, "run")
     planned = {"input": {"text": "x"}, "run": "r1"}
@@ -372,6 +377,7 @@ async def test_a_remembered_approval_ends(registry: Registry, how: str) -> None:
 
 @pytest.mark.parametrize("scope", ["digest", "run", "session"])
 async def test_a_destructive_call_can_be_approved_once_and_no_more(registry: Registry, scope: str) -> None:
+    """G07."""
     errors: list = []
 
     def view(event: ApprovalEvent) -> None:
@@ -391,6 +397,7 @@ async def test_a_destructive_call_can_be_approved_once_and_no_more(registry: Reg
 
 
 async def test_an_own_approver_cannot_remember_a_destructive_call_either(registry: Registry) -> None:
+    """G07."""
     def eager(request: Any) -> Approval:
         return Approval(request_id=request.id, digest=request.digest, granted=True, scope="session")
 
@@ -407,6 +414,7 @@ async def test_a_capability_that_confirms_itself_is_not_asked_about_twice(regist
 
 
 async def test_an_unanswered_request_expires_and_a_late_yes_does_nothing(audit: list, registry: Registry) -> None:
+    """G05."""
     clock = Clock()
     ran: list = []
     queue = ApprovalQueue(expiry=0.01, clock=clock)
@@ -442,6 +450,7 @@ async def test_keep_waiting_extends_the_expiry() -> None:
 
 
 async def test_a_yes_after_the_expiry_denies_even_before_the_timer_fires() -> None:
+    """G05."""
     clock = Clock()
     queue = ApprovalQueue(expiry=100.0, clock=clock)
     registry = Registry(approvals=queue, clock=clock)
@@ -500,7 +509,7 @@ async def test_parallel_approvals_settle_alone_and_in_any_order(registry: Regist
 
 
 async def test_stopping_a_call_withdraws_its_request_from_every_view(registry: Registry) -> None:
-    """FC-14 in the core."""
+    """G25, FC-14 in the core."""
     events: list[ApprovalEvent] = []
     ran: list = []
     registry.approvals.attach(events.append)
@@ -530,6 +539,7 @@ async def test_cancelling_the_callers_task_withdraws_the_request_and_passes_thro
 
 
 async def test_a_request_that_differs_from_the_pending_one_cannot_approve_it(registry: Registry) -> None:
+    """G01."""
     from dataclasses import replace
 
     registry.approvals.attach(lambda event: None)
@@ -544,6 +554,7 @@ async def test_a_request_that_differs_from_the_pending_one_cannot_approve_it(reg
 
 
 async def test_facts_that_are_no_json_deny(registry: Registry, approve: list, caplog: Any) -> None:
+    """G05."""
     registry.register(declare(risk="mutating", preview=lambda: object(), input_schema=TEXT, handler=lambda text: 1))
     assert (await registry.execute(call(input={"text": "x"}))).code == "approval_error"
     assert approve == []

@@ -55,7 +55,7 @@ async def test_a_call_that_a_gate_refuses_ends_rejected(registry: Registry, audi
 async def test_neither_the_audit_nor_the_log_at_info_holds_an_input_value(
     registry: Registry, audit: list, approve: list, caplog: Any
 ) -> None:
-    """Threat 18."""
+    """G28, threat 18."""
     caplog.set_level(logging.DEBUG, logger="agentic_qt")
     canary = "canary-4711"
     registry.register(text_capability(lambda text: text, risk="mutating", preview=lambda text: {"was": text}))

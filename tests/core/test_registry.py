@@ -170,6 +170,7 @@ def test_a_schema_that_is_changed_behind_the_registry_changes_nothing(registry: 
 
 
 async def test_only_description_and_labels_can_change_without_making_a_planned_call_stale(registry: Registry) -> None:
+    """G08."""
     registration = registry.register(declare(handler=lambda: 1))
     planned = registry.revision
     registration = registration.replace(description="Other words.", title="Other title")

@@ -23,7 +23,7 @@ async def test_the_result_of_a_handler_is_the_outcomes_data(registry: Registry) 
 
 @pytest.mark.parametrize("make", ["sync", "async", "nested"])
 async def test_none_is_a_result(registry: Registry, make: str) -> None:
-    """FC-01: every call reaches exactly one outcome, whatever the handler returns."""
+    """G21, FC-01: every call reaches exactly one outcome, whatever the handler returns."""
 
     async def none() -> None:
         await asyncio.sleep(0)
@@ -41,7 +41,7 @@ async def test_an_unknown_name_is_unavailable_and_similar_names_are_told(registr
 
 
 async def test_a_named_target_is_that_target_or_unavailable_and_never_another(registry: Registry) -> None:
-    """FC-27."""
+    """G18, FC-27."""
     ran: list[str] = []
     for name in ("a", "b"):
         registry.register(declare(handler=lambda name=name: ran.append(name), target=Target(id=name, label=f"Board {name}")))
@@ -53,7 +53,7 @@ async def test_a_named_target_is_that_target_or_unavailable_and_never_another(re
 
 
 async def test_a_single_target_that_is_not_the_named_one_is_not_used(registry: Registry) -> None:
-    """FC-27."""
+    """G18, FC-27."""
     registry.register(declare(target=Target(id="a")))
     assert (await registry.execute(call(target_id="b"))).code == "no_such_target"
     registry.register(declare("other.x"))
@@ -61,6 +61,7 @@ async def test_a_single_target_that_is_not_the_named_one_is_not_used(registry: R
 
 
 async def test_several_targets_and_none_named_is_invalid(registry: Registry) -> None:
+    """G18."""
     for name in ("a", "b"):
         registry.register(declare(target=Target(id=name)))
     outcome = await registry.execute(call(revision=registry.revision))
@@ -70,6 +71,7 @@ async def test_several_targets_and_none_named_is_invalid(registry: Registry) -> 
 
 
 async def test_a_call_planned_when_one_target_lived_is_stale_when_a_second_has_appeared(registry: Registry) -> None:
+    """G18."""
     registry.register(declare(target=Target(id="a")))
     planned = registry.revision
     registry.register(declare(target=Target(id="b")))
@@ -145,7 +147,7 @@ async def test_invalid_input_names_every_place_and_what_was_expected(registry: R
 
 
 async def test_unknown_properties_are_refused_unless_the_schema_wants_them(registry: Registry, approve: list) -> None:
-    """FC-18: no argument can satisfy an approval, since no argument gets in that was not declared."""
+    """G17, FC-18: no argument can satisfy an approval, since no argument gets in that was not declared."""
     registry.register(text_capability(lambda text: text, risk="destructive"))
     for extra in ("confirm", "approved", "approved_by", "_target", "ctx"):
         outcome = await registry.execute(call(input={"text": "x", extra: True}))
@@ -180,12 +182,14 @@ async def test_a_parameter_that_the_handler_needs_and_the_schema_does_not_requir
     ],
 )
 async def test_values_beyond_the_limits_are_invalid_with_a_code(registry: Registry, value: Any, code: str) -> None:
+    """G15."""
     registry.register(declare(input_schema={"type": "object", "properties": {"v": {}}}, handler=lambda v: v))
     outcome = await registry.execute(call(input={"v": value}))
     assert (outcome.status, outcome.code) == ("invalid", code)
 
 
 async def test_nesting_beyond_64_is_invalid(registry: Registry) -> None:
+    """G15."""
     registry.register(declare(input_schema={"type": "object", "properties": {"v": {}}}, handler=lambda v: v))
     value: Any = []
     for _ in range(70):
@@ -195,6 +199,7 @@ async def test_nesting_beyond_64_is_invalid(registry: Registry) -> None:
 
 @pytest.mark.parametrize("bad", [{"name": None}, {"input": None}, {"input": [1]}, {"input": "{}"}])
 async def test_a_malformed_call_is_invalid_and_raises_nothing(registry: Registry, bad: dict) -> None:
+    """G21."""
     outcome = await registry.execute(call(**{"name": "x.y", **bad}))
     assert (outcome.status, outcome.code) == ("invalid", "bad_call")
 
@@ -206,6 +211,7 @@ async def test_an_integral_float_is_an_integer_before_the_first_gate_for_reads_a
 
 
 async def test_the_handler_gets_a_copy_that_shares_nothing_with_the_callers_input(registry: Registry) -> None:
+    """G02."""
     kept: list = []
     schema = {"type": "object", "properties": {"rows": {"type": "array"}}}
     registry.register(declare(input_schema=schema, handler=lambda rows: kept.append(rows)))
@@ -220,6 +226,7 @@ async def test_the_handler_gets_a_copy_that_shares_nothing_with_the_callers_inpu
 )
 @pytest.mark.parametrize("is_async", [False, True])
 async def test_only_true_permits(verdict: Any, status: str, is_async: bool) -> None:
+    """G19."""
     async def later(call: Any, capability: Any) -> Any:
         await asyncio.sleep(0)
         return verdict
@@ -233,6 +240,7 @@ async def test_only_true_permits(verdict: Any, status: str, is_async: bool) -> N
 
 
 async def test_a_permission_hook_that_fails_forbids(caplog: Any) -> None:
+    """G19."""
     registry = Registry(permission=lambda call, capability: 1 / 0)
     registry.register(declare())
     outcome = await registry.execute(call())
@@ -240,6 +248,7 @@ async def test_a_permission_hook_that_fails_forbids(caplog: Any) -> None:
 
 
 async def test_what_is_on_the_deny_list_never_runs_and_is_asked_about_by_nobody() -> None:
+    """G19."""
     ran: list = []
     registry = Registry(policy=Policy(deny=["customer.*"], rule=lambda call, capability: Decision.ALLOW))
     registry.register(declare("customer.read", handler=lambda: ran.append(1)))
@@ -251,13 +260,14 @@ async def test_what_is_on_the_deny_list_never_runs_and_is_asked_about_by_nobody(
 
 
 async def test_a_policy_that_fails_denies(caplog: Any) -> None:
+    """G19."""
     registry = Registry(policy=Policy(rule=lambda call, capability: 1 / 0))
     registry.register(declare())
     assert (await registry.execute(call())).code == "policy"
 
 
 async def test_a_read_that_talks_to_the_outside_is_asked_about(registry: Registry) -> None:
-    """Threat 20."""
+    """G20, threat 20."""
     registry.register(declare(egress=True))
     assert (await registry.execute(call())).code == "no_approver"
 

@@ -68,6 +68,7 @@ async def test_a_capability_error_is_a_failure_with_its_code_and_hint(registry: 
 async def test_any_other_exception_is_a_failure_whose_text_stays_in_the_log(
     registry: Registry, error: BaseException, make: str, caplog: Any
 ) -> None:
+    """G21, G28."""
     def handler() -> None:
         raise error
 
@@ -143,6 +144,7 @@ async def test_a_sync_handler_that_turns_a_loop_of_its_own_strands_no_other_task
 
 
 async def test_writes_run_one_at_a_time_and_in_order(registry: Registry) -> None:
+    """G24."""
     running: list = []
     most: list = []
 
@@ -200,6 +202,7 @@ async def test_a_cancelled_wait_for_the_lane_leaves_it_usable(registry: Registry
 
 
 async def test_a_handler_that_starts_another_change_gets_invalid(registry: Registry) -> None:
+    """G24."""
     inner: list = []
 
     async def outer() -> Any:
@@ -259,6 +262,7 @@ async def test_a_change_that_takes_too_long_is_unknown_and_its_late_end_is_recor
 
 
 async def test_while_a_call_is_unknown_the_same_digest_runs_nothing_and_returns_that_calls_id(registry: Registry) -> None:
+    """G23."""
     runs: list = []
 
     async def slow() -> None:
@@ -278,6 +282,7 @@ async def test_while_a_call_is_unknown_the_same_digest_runs_nothing_and_returns_
 
 
 async def test_an_unknown_call_can_be_settled_by_who_found_out_and_then_the_same_call_may_run(registry: Registry) -> None:
+    """G23."""
     runs: list = []
 
     async def slow() -> None:
@@ -425,6 +430,7 @@ async def test_the_handler_itself_may_say_that_it_was_cancelled(registry: Regist
 
 
 async def test_a_nested_handler_repeats_the_gates_in_the_loops_own_callback(registry: Registry) -> None:
+    """G03."""
     ran: list = []
     registration = registry.register(declare(handler=lambda: ran.append(1), nested=True, risk="mutating"))
     loop = asyncio.get_running_loop()
@@ -456,7 +462,7 @@ async def test_a_nested_handler_that_is_stopped_before_the_loop_comes_to_it_neve
 
 
 async def test_the_same_call_id_again_returns_the_first_outcome_and_runs_nothing(registry: Registry) -> None:
-    """FC-24, threat 3."""
+    """G22, FC-24, threat 3."""
     ran: list = []
     registry.register(text_capability(lambda text: ran.append(text) or len(ran), risk="mutating"))
     first = call(id="c1", input={"text": "x"}, client="k", run="r")
@@ -469,7 +475,7 @@ async def test_the_same_call_id_again_returns_the_first_outcome_and_runs_nothing
 
 
 async def test_a_double_click_runs_once_and_the_second_gets_the_firsts_outcome(registry: Registry) -> None:
-    """FC-24."""
+    """G22, FC-24."""
     ran: list = []
     release = asyncio.Event()
 
@@ -514,6 +520,7 @@ class AsyncJournal:
 
 
 async def test_an_intent_that_cannot_be_written_means_not_run(caplog: Any) -> None:
+    """G24."""
     ran: list = []
     registry = Registry(policy=Policy(rule=lambda call, capability: Decision.ALLOW), journal=FailingJournal())
     registry.register(declare(handler=lambda: ran.append(1), risk="mutating"))
@@ -523,6 +530,7 @@ async def test_an_intent_that_cannot_be_written_means_not_run(caplog: Any) -> No
 
 
 async def test_an_async_journal_is_awaited_and_the_gates_run_after_it() -> None:
+    """G03."""
     journal = AsyncJournal()
     registry = Registry(policy=Policy(rule=lambda call, capability: Decision.ALLOW), journal=journal)
     ran: list = []
@@ -559,6 +567,7 @@ async def test_execute_may_be_called_from_any_thread_and_the_handler_runs_in_the
 
 
 async def test_every_submitted_call_settles_when_the_registry_closes(registry: Registry) -> None:
+    """G21."""
     registry.register(declare(handler=asyncio.Event().wait, risk="mutating"))
     registry.bind(asyncio.get_running_loop())
     running = registry.submit(call())

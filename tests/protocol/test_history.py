@@ -89,7 +89,7 @@ histories = st.lists(
 @settings(max_examples=500)
 @given(histories)
 def test_any_history_becomes_one_that_providers_take_and_repairing_again_changes_nothing(history):
-    """FC-57, FC-58."""
+    """G27, FC-57, FC-58."""
     before = copy.deepcopy(history)
     repaired = repair(history)
     assert_pairs(repaired)

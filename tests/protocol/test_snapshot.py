@@ -193,7 +193,7 @@ def test_the_chosen_target_travels_beside_the_input_and_not_in_it():
 
 
 async def test_a_target_that_is_named_is_used_or_the_call_is_refused_never_another():
-    """FC-27."""
+    """G18, FC-27."""
     ran = []
     registry = Registry()
     for target in ("b1", "b2"):
@@ -362,7 +362,7 @@ def test_names_of_object_members_are_found_only_when_declared(name):
 
 
 async def test_a_confirmation_that_the_model_gives_itself_is_an_unknown_property():
-    """FC-18."""
+    """G17, FC-18."""
     registry = Registry()
     declared = schema(["id"], id={"type": "integer"}, additional=None)
     handler = lambda id: pytest.fail("it ran")  # noqa: E731

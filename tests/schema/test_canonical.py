@@ -89,6 +89,7 @@ def test_any_json_gives_the_bytes_of_the_reference(value):
 
 @given(json_values)
 def test_what_runs_has_the_same_canonical_bytes(value):
+    """G02."""
     data, frozen = freeze(value)
     assert canonical(frozen) == data
 
@@ -103,6 +104,7 @@ def test_the_digest_is_sha_256():
 
 
 def test_the_frozen_value_does_not_follow_the_original():
+    """G02."""
     original = {"rows": [1]}
     frozen = freeze(original)[1]
     original["rows"].append(2)
@@ -125,6 +127,7 @@ def test_keys_are_sorted_by_utf_16():
 
 
 def test_depth_64_passes_and_65_does_not():
+    """G15."""
     assert canonical(nested(64)) == b"[" * 64 + b"]" * 64
     assert code_of(nested(65))[0] == "too_deep"
 
@@ -181,6 +184,7 @@ def test_the_largest_safe_integers_pass():
 
 
 def test_a_refusal_does_not_repeat_the_value():
+    """G28."""
     with pytest.raises(InputError) as caught:
         canonical({"a": ["secret", math.nan]})
     assert "secret" not in caught.value.message

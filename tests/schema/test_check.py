@@ -141,7 +141,7 @@ def listener():
 
 @pytest.mark.parametrize("keyword", ["$ref", "$dynamicRef", "$schema", "$id"])
 def test_no_schema_makes_a_connection(listener, keyword):
-    """Threat 22: a remote reference is refused, never fetched."""
+    """G16, threat 22: a remote reference is refused, never fetched."""
     port, visits = listener
     url = f"http://127.0.0.1:{port}/schema.json"
     for schema in ({"type": "object", keyword: url}, obj(a={keyword: url}), obj(a={"items": {keyword: url}})):
@@ -154,6 +154,7 @@ def test_no_schema_makes_a_connection(listener, keyword):
 
 @pytest.mark.parametrize("engine", [engine_rust, engine_python])
 def test_the_engines_fetch_nothing_even_without_our_checks(listener, engine, monkeypatch):
+    """G16."""
     port, visits = listener
     schema = {"properties": {"a": {"$ref": f"http://127.0.0.1:{port}/a"}, "b": {"$ref": "file:///etc/hostname"}}}
     monkeypatch.setattr(engine_python, "_patterns", lambda _schema: ())  # its walk would refuse the references

@@ -76,6 +76,7 @@ def test_depth_64_passes_and_65_does_not():
 
 @pytest.mark.parametrize("opening", ["[", '{"a":'])
 def test_fifty_thousand_levels_are_refused_without_recursion(opening):
+    """G15."""
     assert code_of(opening * 50_000, max_bytes=None) == "too_deep"
 
 
@@ -90,6 +91,7 @@ def test_an_open_string_full_of_escapes_costs_one_look_at_it():
 
 
 def test_the_size_is_judged_before_parsing_in_bytes_of_utf_8():
+    """G15."""
     assert code_of("{" * 70_000) == "too_large"
     assert code_of('"' + "é" * 40_000 + '"') == "too_large"
     assert code_of(b"x" * 70_000) == "too_large"

@@ -227,13 +227,13 @@ HOSTILE_SCHEMAS = {
 
 @pytest.mark.parametrize("name", HOSTILE_SCHEMAS)
 def test_a_hostile_schema_is_refused(name):
-    """Threat 21: a schema must not become a weapon."""
+    """G16, threat 21: a schema must not become a weapon."""
     with pytest.raises(SchemaError):
         compile_schema(HOSTILE_SCHEMAS[name])
 
 
 def test_a_hostile_value_is_refused_before_it_meets_an_engine():
-    """Threat 21: 50,000 levels kill jsonschema-rs; nothing of the kind gets there."""
+    """G15, threat 21: 50,000 levels kill jsonschema-rs; nothing of the kind gets there."""
     with pytest.raises(InputError, match="deeper"):
         parse("[" * 50_000, max_bytes=None)
     deep = []
@@ -244,7 +244,7 @@ def test_a_hostile_value_is_refused_before_it_meets_an_engine():
 
 
 def test_a_pattern_of_nested_repetitions_is_searched_in_linear_time():
-    """Threat 21: a backtracking engine needs hours for 30,000 characters of ^(a+)+$."""
+    """G16, threat 21: a backtracking engine needs hours for 30,000 characters of ^(a+)+$."""
     compiled = compile_schema(obj(v={"pattern": "^(a+)+$"}))
     assert compiled.is_valid({"v": "a" * 30_000})
     assert compiled.issues({"v": "a" * 30_000 + "b"})[0].keyword == "pattern"

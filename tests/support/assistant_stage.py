@@ -44,9 +44,7 @@ def make_registry() -> Registry:
             "additionalProperties": False,
         }
         registry.register(
-            Capability(
-                name=name, description=title, input_schema=schema, risk=risk, handler=handler, title=title
-            )
+            Capability(name=name, description=title, input_schema=schema, risk=risk, handler=handler, title=title)
         )
 
     def fail(customer: str) -> None:
@@ -88,7 +86,7 @@ class AssistantStage:
     async def open(self) -> "AssistantStage":
         self.window.show()
         self.window.activateWindow()
-        await until(lambda: self.window.isActiveWindow())
+        await until(self.window.isActiveWindow)
         return self
 
     async def say(self, text: str) -> None:

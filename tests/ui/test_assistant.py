@@ -13,7 +13,7 @@ from PySide6.QtGui import QAccessible, QAction, QDesktopServices, QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QToolButton, QWidget
 
-from agentic_qt.client.chat_model import ChatModelError, Delta
+from agentic_qt.client.chat_model import ChatModelError, Delta, Usage
 from agentic_qt.core.call import Status
 from agentic_qt.qt.loop import spawn
 from agentic_qt.testing.scripted import tool
@@ -21,6 +21,7 @@ from agentic_qt.ui import announce as announcements
 from agentic_qt.ui import conversation
 from agentic_qt.ui.assistant import DOCK_NAME, Assistant, is_local
 from agentic_qt.ui.cards import CardGroup
+from agentic_qt.ui.end_button import EndButton
 from agentic_qt.ui.transcript_items import ErrorCard, Note, UserMessage
 from tests.support.assistant_stage import AssistantStage, click_on, make_registry, settled, until
 
@@ -41,6 +42,10 @@ def state(window):
     )
     menus = [action.text() for action in window.menuBar().actions()] if window.menuWidget() else None
     return children, menus, [action.text() for action in window.actions()]
+
+
+def persons_words(request):
+    return [message["content"] for message in request.messages if message["role"] == "user"]
 
 
 class Held:
@@ -82,7 +87,8 @@ async def test_detach_leaves_the_window_as_it_was(qapp, bar):
     for _ in range(2):  # twice: the place is free again
         assistant = Assistant.attach(window, chat_model=Held(), registry=registry)
         assistant.send("go")
-        await until(lambda: "Working" in assistant.panel.transcript.toPlainText())
+        shown = assistant.panel.transcript
+        await until(lambda shown=shown: "Working" in shown.toPlainText())
         assistant.detach()
         assistant.detach()
         await until(lambda: asyncio.all_tasks() == tasks)
@@ -266,6 +272,35 @@ async def test_stop_withdraws_the_approval_and_says_so(qapp):
     assert stage.transcript.contents[-1] == Note(text="Stopped.")
 
 
+async def test_the_keys_of_the_composer_are_not_taken_by_the_applications_shortcuts(qapp):
+    stage = AssistantStage(["Hello."])
+    taken = []
+    for key in ("Return", "Esc"):
+        action = QAction(key, stage.window)
+        action.setShortcut(QKeySequence(key))
+        action.triggered.connect(lambda _checked=False, key=key: taken.append(key))
+        stage.window.addAction(action)
+    await stage.open()
+    await stage.say("go")
+    assert taken == []
+    assert "Hello." in stage.text
+    QTest.keyClick(stage.assistant.panel.composer.field, Qt.Key.Key_Escape)
+    assert taken == ["Esc"], "nothing runs: the key is the application's"
+
+
+async def test_escape_stops_wherever_the_focus_is_in_the_panel(qapp):
+    stage = AssistantStage(None)
+    stage.assistant.chat_model = Held()
+    await stage.open()
+    assert not stage.assistant.actions["stop"].isEnabled()
+    task = stage.assistant.send("go")
+    await until(lambda: "Working" in stage.text)
+    stage.transcript.setFocus()
+    QTest.keyClick(stage.transcript, Qt.Key.Key_Escape)
+    assert (await asyncio.wait_for(task, 2)).reason == "stopped"
+    assert not stage.assistant.actions["stop"].isEnabled()
+
+
 async def test_the_stop_button_stops(qapp):
     stage = AssistantStage(None)
     stage.assistant.chat_model = Held()
@@ -312,7 +347,7 @@ async def test_try_again_sends_the_same_request_and_keeps_the_draft(qapp):
     await settled(stage.transcript)
     kinds = [type(content).__name__ for content in stage.transcript.contents]
     assert kinds == ["UserMessage", "Answer"]
-    assert [message["content"] for message in stage.model.requests[1].messages if message["role"] == "user"] == ["hello"]
+    assert persons_words(stage.model.requests[1]) == ["hello"]
     assert stage.assistant.panel.composer.text == "draft"
 
 
@@ -380,7 +415,7 @@ async def test_new_chat_begins_an_empty_conversation(qapp):
     assert stage.assistant.panel.pages.currentWidget() is stage.assistant.panel.welcome
     assert stage.assistant.agent.messages == []
     await stage.say("second")
-    assert [message["content"] for message in stage.model.requests[1].messages if message["role"] == "user"] == ["second"]
+    assert persons_words(stage.model.requests[1]) == ["second"]
     assert "One." not in stage.text
 
 
@@ -564,8 +599,8 @@ sys.exit(app.exec())
 
 @pytest.mark.parametrize("before", [True, False])
 @pytest.mark.parametrize("end", ["window.assistant.detach()", "window.deleteLater()", "window.assistant.send('more')"])
-async def test_it_works_in_the_loop_of_a_host_and_ends_quietly(before, end):
-    """FC-09: attached before the host's loop runs or inside it; nothing is printed at the end, and openai was not loaded."""
+def test_it_works_in_the_loop_of_a_host_and_ends_quietly(before, end):
+    """FC-09: attached before the host's loop runs or inside it; nothing is printed, openai is not loaded."""
     process = subprocess.run(
         [sys.executable, "-X", "dev", "-W", "error", "-c", HOST.format(before=before, end=end)],
         env={**os.environ, "QT_QPA_PLATFORM": "offscreen", "PYTHONPATH": str(ROOT)},
@@ -578,6 +613,46 @@ async def test_it_works_in_the_loop_of_a_host_and_ends_quietly(before, end):
     assert noise == []
     assert process.stdout.split() == ["completed", "True", "False"]
     assert process.returncode == 0
+
+
+async def test_a_button_leads_back_to_the_newest_message(qapp):
+    stage = await AssistantStage(["line\n\n" * 80]).open()
+    await stage.say("go")
+    (button,) = stage.transcript.findChildren(EndButton)
+    assert not button.isVisible()
+    stage.transcript.verticalScrollBar().setValue(0)
+    assert button.isVisible()
+    room = stage.transcript.viewport().geometry()
+    assert room.contains(button.geometry())
+    assert button.geometry().top() > room.center().y()
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert not button.isVisible()
+    bar = stage.transcript.verticalScrollBar()
+    assert bar.value() == bar.maximum()
+
+
+async def test_tokens_are_counted_over_the_conversation(qapp):
+    usage = Delta(usage=Usage(input_tokens=900, output_tokens=100), finish_reason="stop", done=True)
+    stage = await AssistantStage([[Delta(text="a"), usage], [Delta(text="b"), usage]]).open()
+    await stage.say("one")
+    assert stage.assistant.panel.status.figures.text() == "step 1 · 1.0k tokens"
+    await stage.say("two")
+    assert stage.assistant.panel.status.figures.text() == "step 1 · 2.0k tokens"
+
+
+async def test_the_panel_works_without_the_dock(qapp):
+    """For hosts with a docking system of their own."""
+    stage = await AssistantStage(["Hello."]).open()
+    host = QWidget()
+    stage.assistant.panel.setParent(host)
+    host.show()
+    stage.assistant.panel.show()
+    await stage.assistant.send("go")
+    await until(lambda: "Hello." in stage.text)
+    stage.assistant.detach()
+    delete_now()
+    assert host.findChildren(QWidget) == []
+    host.close()
 
 
 async def test_a_group_of_cards_belongs_to_one_answer(qapp):

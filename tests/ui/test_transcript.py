@@ -103,9 +103,7 @@ async def test_nothing_that_a_model_writes_is_loaded_or_linked_where_it_should_n
             await settled(transcript)
             transcript.grab()
             assert not any(form.isImageFormat() for form in fragments(transcript.document()))
-            schemes = {
-                QUrl(form.anchorHref()).scheme() for form in fragments(transcript.document()) if form.isAnchor()
-            }
+            schemes = {QUrl(form.anchorHref()).scheme() for form in fragments(transcript.document()) if form.isAnchor()}
             assert schemes <= {"http", "https", "mailto", transcript._scheme}
             transcript.clear_conversation()
     assert asked == []
