@@ -12,6 +12,8 @@ Makes a virtual environment in .venv, installs into it, checks the system's shar
 Standard library only.
 """
 
+from __future__ import annotations  # an old Python must get as far as the message that it is too old
+
 import ctypes
 import hashlib
 import os

@@ -3,10 +3,10 @@
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.metadata import version
 
 _COMMANDS = {
     "bench": ("agentic_qt.devtools.bench.command", "what a call costs, as multiples of the bare work"),
+    "eval": ("agentic_qt.devtools.evaluation.command", "what a chat model gets done in an application, counted"),
 }
 
 
@@ -15,7 +15,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     name = given[0] if given else "--help"
     if name in ("--version", "-V"):
-        print(f"agentic-qt {version('agentic-qt')}")
+        print(f"agentic-qt {import_module('agentic_qt').__version__}")
         return 0
     if name in ("--help", "-h"):
         print(_usage())

@@ -19,11 +19,6 @@ def uses_qt(request: pytest.FixtureRequest) -> bool:
     return folder in QT_FOLDERS or "qapp" in request.fixturenames
 
 
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """Leave out what the offscreen platform says of itself; every other Qt warning fails the test."""
-    item.add_marker(pytest.mark.qt_log_ignore("This plugin does not support"))
-
-
 @pytest.fixture(scope="session")
 def qapp(qapp: Any) -> Any:
     """pytest-qt's application; no closed window may end a test's loop."""

@@ -16,14 +16,14 @@ GUARANTEES = MappingProxyType(
         "G05": "Only an explicit, matching, unexpired yes approves; any error on the way to it denies.",
         "G06": "A yes is used up by one call, unless the person chose to have it remembered.",
         "G07": "A destructive call is never approved in advance: no scope but once, whoever approves.",
-        "G08": "Replacing or disposing of a capability voids what was remembered for it and stops what was planned on it.",
+        "G08": "A capability that is replaced or disposed of takes all that was remembered for it with it.",
         "G09": "A remembered yes covers the client, capability, target and facts that it was given for, and no more.",
         # How a person is asked
         "G10": "Only an isolated gesture of a person decides: keys and clicks of a burst, and code, decide nothing.",
         "G11": "What an approval shows reads back to the exact payload, and Approve is locked until its end was seen.",
         "G12": "Text of a model is never markup in an approval and loads, opens or runs nothing in the transcript.",
         # What a model can reach
-        "G13": "No capability is built in: none runs code, and none reaches policy, grants or settings.",
+        "G13": "The library's own capabilities look up or forward; none runs code or reaches policy, grants, settings.",
         "G14": "Nothing is connected to but the configured endpoint, and what is sent is exactly the request.",
         "G15": "Input is limited in depth, size, numbers and keys before it meets a validator.",
         "G16": "A schema fetches nothing and cannot be made into a weapon: work is bounded or the schema is refused.",

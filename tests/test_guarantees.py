@@ -15,7 +15,7 @@ ID = re.compile(r"\b(?:G\d{2}|FC-\d+)\b")
 
 
 @cache
-def tests_by_id() -> dict[str, list[str]]:
+def named_ids() -> dict[str, list[str]]:
     """Read the docstring of each test; nothing is imported."""
     named: dict[str, list[str]] = defaultdict(list)
     for path in sorted(TESTS.rglob("test_*.py")):
@@ -29,20 +29,20 @@ def tests_by_id() -> dict[str, list[str]]:
 
 @pytest.mark.parametrize("promise", GUARANTEES)
 def test_each_promise_is_shown_by_a_test(promise: str) -> None:
-    shown_by = tests_by_id().get(promise, [])
-    print(f"{promise} {GUARANTEES[promise]}", *shown_by, sep="\n    ")  # seen with pytest -rP
+    shown_by = named_ids().get(promise, [])
+    print(f"{promise} {GUARANTEES[promise]}", *shown_by, sep="\n    ")  # noqa: T201 - the table; see it with pytest -rP
     assert shown_by, f"no test names {promise}: {GUARANTEES[promise]}"
 
 
 @pytest.mark.parametrize("case", FIELD_CASES)
 def test_each_field_case_has_a_test(case: str) -> None:
-    shown_by = tests_by_id().get(case, [])
-    print(case, *shown_by, sep="\n    ")
+    shown_by = named_ids().get(case, [])
+    print(case, *shown_by, sep="\n    ")  # noqa: T201 - as above
     assert shown_by, f"no test names {case}"
 
 
 def test_each_promise_that_a_test_names_is_one() -> None:
-    named = {found for found in tests_by_id() if found.startswith("G")}
+    named = {found for found in named_ids() if found.startswith("G")}
     assert named - GUARANTEES.keys() == set()
 
 

@@ -1,76 +1,48 @@
-"""The loop between a person, a chat model and the registry: turns, Stop, a typed end. Shows nothing."""
+"""The door to conversations with a chat model: threads, runs, Stop, and what a person may do meanwhile."""
 
 import asyncio
-import logging
-import uuid
-from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Protocol
 
-from agentic_qt.client.assembler import Assembled, Assembler
-from agentic_qt.client.chat_model import ChatModel, ChatModelError, Delta, Usage
-from agentic_qt.client.events import (
-    AgentEvent,
-    CallFinished,
-    CallProgressed,
-    CallStarted,
-    MessageFinished,
-    ReasoningDelta,
-    RunEnd,
-    RunEnded,
-    RunEndReason,
-    RunStarted,
-    TextDelta,
-    TurnStarted,
-)
+from agentic_qt.client.agent_run import AgentRun, Desk
+from agentic_qt.client.budgets import Budgets
+from agentic_qt.client.chat_model import ChatModel
+from agentic_qt.client.compaction import Compaction
+from agentic_qt.client.context import Contexts
+from agentic_qt.client.events import AgentEvent, RunEnd, RunEnded, RunEndReason, RunStarted
 from agentic_qt.client.late_ends import LateEnds
-from agentic_qt.client.tool_runner import Planned, ToolRunner
+from agentic_qt.client.long_results import LongResults
+from agentic_qt.client.offering import TOOL_TOKENS, Mode, Offering
+from agentic_qt.client.outbox import Outbox
+from agentic_qt.client.threads import Branch, BranchKind, Thread
+from agentic_qt.client.tokens import TokenMeter
 from agentic_qt.core.events import Observers
-from agentic_qt.core.flight import CallProgress
 from agentic_qt.core.registry import Registry
 from agentic_qt.protocol.history import repair
-from agentic_qt.protocol.messages import (
-    ToolCall,
-    assistant_message,
-    system_message,
-    tool_message,
-    user_message,
-)
-from agentic_qt.protocol.snapshot import Snapshot
-
-_log = logging.getLogger("agentic_qt.client.agent")
-
-MAX_TOOLS = 128
-"""Tools that providers take in one request."""
-
-_CLOSING = 0.06
-"""Seconds that a stream may take to close after Stop, before nobody waits for it."""
-
-_EARLY_ENDS = {"length": RunEndReason.LENGTH, "content_filter": RunEndReason.CONTENT_FILTER}
+from agentic_qt.protocol.messages import user_message
+from agentic_qt.protocol.trimming import is_summary
 
 
-@dataclass(kw_only=True, slots=True)
-class _Run:
+class _Work(Protocol):
+    """What an agent does in one thread: a run or a compaction."""
+
     id: str
-    stopping: "asyncio.Future[None]"
-    turns: int = 0
-    text: str = ""
-    usage: Usage | None = None
+    thread: Thread
+    branch: Branch
 
-    def stopped(self) -> bool:
-        return self.stopping.done()
-
-    def end(self, reason: RunEndReason, error: ChatModelError | None = None) -> RunEnd:
-        return RunEnd(
-            run=self.id, reason=reason, text=self.text, turns=self.turns, error=error, usage=self.usage
-        )
+    def stop(self) -> bool: ...
+    def interject(self, text: str) -> bool: ...
+    def cancel_call(self, call_id: str) -> bool: ...
+    async def work(self) -> RunEnd: ...
 
 
 class Agent:
     """Lets a chat model use the capabilities of a registry on behalf of a person.
 
     One run at a time, in the loop's thread. Whatever happens, the history stays such that the next request is
-    accepted: each tool call has exactly one answer.
+    accepted: each tool call has exactly one answer. A run works in the branch that was current when it began; its
+    results land there, whatever the person has switched to meanwhile.
 
     Args:
         registry: What the chat model may use.
@@ -78,7 +50,12 @@ class Agent:
         instructions: The system message; not part of `messages`, and may be changed between runs.
         actor: Who acts, from the trusted session.
         client: The name under which calls are made, policy judges and approvals are remembered.
-        max_turns: Requests of one run; the calls of the last one still run.
+        max_turns: Requests of one run; the calls of the last one still run. In place of ``budgets.turns``.
+        budgets: The limits of one run.
+        context_window: Tokens of one request and its answer; None: what the chat model's own attribute
+            ``context_window`` says, if it has one. Where it is not known, nothing is trimmed.
+        mode: Which tools are offered: a `Mode` or its string.
+        tool_tokens: What the tools may take before the mode ``auto`` narrows them.
     """
 
     def __init__(
@@ -89,36 +66,121 @@ class Agent:
         instructions: str = "",
         actor: str | None = None,
         client: str = "assistant",
-        max_turns: int = 8,
+        max_turns: int | None = None,
+        budgets: Budgets | None = None,
+        context_window: int | None = None,
+        mode: Mode | str = Mode.AUTO,
+        tool_tokens: int = TOOL_TOKENS,
     ) -> None:
-        if max_turns < 1:
+        if max_turns is not None and max_turns < 1:
             raise ValueError(f"max_turns must be at least 1, not {max_turns}")
         self.instructions = instructions
         self.actor = actor
         self.client = client
         self.max_turns = max_turns
+        self.budgets = budgets if budgets is not None else Budgets()
+        self.context_window = context_window
         self._registry = registry
         self._chat_model = chat_model
-        self._messages: list[dict[str, Any]] = []
-        self._run: _Run | None = None
+        self._meter = TokenMeter()
+        self._contexts = Contexts()
+        self._offering = Offering(registry, Mode(mode), tool_tokens=tool_tokens, meter=lambda: self._meter)
+        self._thread = Thread()
+        self._threads = [self._thread]
+        self._run: _Work | None = None
+        self._task: asyncio.Task[RunEnd] | None = None
         self._observers: Observers[AgentEvent] = Observers()
         # The loop holds tasks weakly.
         self._tasks: set[asyncio.Task[Any]] = set()
         self._late_ends = LateEnds(registry, self._tell)
 
+    # The conversation
+
     @property
     def messages(self) -> list[dict[str, Any]]:
         """The conversation as it is sent, without the system message; change it only while nothing runs."""
-        return self._messages
+        return self._thread.messages
+
+    @property
+    def thread(self) -> Thread:
+        """The conversation that is shown and continued, with its branches."""
+        return self._thread
+
+    @property
+    def threads(self) -> tuple[Thread, ...]:
+        """All conversations, the oldest first."""
+        return tuple(self._threads)
+
+    def new_thread(self) -> Thread:
+        """Begin another conversation; those before are kept, and a run that is under way goes on in its own."""
+        self._thread = Thread()
+        self._threads.append(self._thread)
+        return self._thread
+
+    def switch(self, thread: Thread | str, branch: Branch | str | None = None) -> Thread:
+        """Go to another conversation or branch; a run that is under way goes on in its own.
+
+        Args:
+            thread: A thread of this agent, or its id.
+            branch: A branch of it, or its id; None: the one that was current there.
+
+        Raises:
+            ValueError: There is no such thread or branch.
+        """
+        wanted = thread if isinstance(thread, str) else thread.id
+        found = next((known for known in self._threads if known.id == wanted), None)
+        if found is None:
+            raise ValueError(f"{wanted!r} is no thread of this agent")
+        if branch is not None:
+            found.switch(branch)
+        self._thread = found
+        return found
+
+    def clear(self) -> None:
+        """Forget this conversation, with all its branches, and begin an empty one.
+
+        Raises:
+            RuntimeError: A run is under way in it; stop it first, or begin a `new_thread`.
+        """
+        if self._run is not None and self._run.thread is self._thread:
+            raise RuntimeError("cannot clear the conversation while a run is under way in it: stop it first")
+        forgotten = self._thread
+        self._threads.remove(forgotten)
+        LongResults.of(self._registry).release(self._registry, forgotten.id)
+        self.new_thread()
+
+    def context(self, name: str, function: Callable[[], Any], *, description: str = "") -> Callable[[], None]:
+        """Tell the chat model a small fact of the moment with each request, such as what is selected.
+
+        Args:
+            name: Of the fact.
+            function: Called when a request is sent, in the loop's thread; returns JSON data, at most 2 kB of it are
+                sent. May be async and takes 0.2 s at most then. None is left out, and so is what fails. It is marked
+                as data and kept in no history.
+            description: For the chat model: what the fact means.
+
+        Returns:
+            A function that ends it.
+
+        Raises:
+            ValueError: The name is empty or taken.
+        """
+        return self._contexts.add(name, function, description)
+
+    # Whom to ask, and who listens
 
     @property
     def running(self) -> bool:
-        """Whether a run is under way."""
+        """Whether a run (or a compaction) is under way, in whatever thread."""
         return self._run is not None
 
     @property
     def chat_model(self) -> ChatModel:
-        """Whom to ask; may be changed while nothing runs.
+        """Whom to ask; may be changed while nothing runs, and the conversation goes on with the new one.
+
+        Ids of calls are mapped to what every provider takes before each request. Fields of messages that only the
+        provider before knew are sent along, since nearly all ignore them and some conversations need them to go on;
+        an endpoint that refuses them ends the run with ``bad_request``, and `compact` leaves them behind.
 
         Raises:
             RuntimeError: It was set while a run is under way.
@@ -127,28 +189,24 @@ class Agent:
 
     @chat_model.setter
     def chat_model(self, chat_model: ChatModel) -> None:
-        self._refuse_while_running("change the chat model")
+        if self._run is not None:
+            raise RuntimeError("cannot change the chat model while a run is under way: stop it first")
         self._chat_model = chat_model
+        self._meter = TokenMeter()  # another one counts differently
 
     def observe(self, callback: Callable[[AgentEvent], None]) -> Callable[[], None]:
         """Tell `callback` of everything that happens; returns a function that ends it."""
         return self._observers.add(callback)
 
-    def clear(self) -> None:
-        """Forget the conversation.
-
-        Raises:
-            RuntimeError: A run is under way; stop it first.
-        """
-        self._refuse_while_running("clear the conversation")
-        self._messages.clear()
+    # Runs
 
     async def run(self, text: str) -> RunEnd:
         """Send a person's message and work until the chat model is done, or until something ends the run.
 
-        A second run while one is under way is refused: it returns at once with the reason ``busy``, and
-        nothing of it is kept or told. Cancelling the task that awaits this stops the run like `stop` and
-        passes the CancelledError on.
+        While an approval of a run waits, the message is taken by `interject` and the end of that run is returned. A
+        second run while one is under way otherwise is refused: it returns at once with the reason ``busy``, and
+        nothing of it is kept or told. Cancelling the task that awaits this stops the run like `stop` and passes the
+        CancelledError on.
 
         Args:
             text: What the person wrote.
@@ -157,26 +215,93 @@ class Agent:
             How it ended; provider errors are told there and not raised.
         """
         if self._run is not None:
-            return RunEnd(run=self._run.id, reason=RunEndReason.BUSY)
-        self._messages.append(user_message(text))
+            if isinstance(self._run, AgentRun) and self._run.waiting and self._task and self.interject(text):
+                return await asyncio.shield(self._task)
+            return self._refusal(RunEndReason.BUSY)
+        self._thread.messages.append(user_message(text))
         return await self._begin(text)
 
     async def retry(self) -> RunEnd:
         """Send the last request again without a new message of the person.
 
-        What was answered to it is forgotten; the calls that ran before it and their outcomes stay.
+        The calls that ran before it and their outcomes stay. When it was answered, the new answer goes into a new
+        branch and the one before is kept in its own.
 
         Returns:
             How it ended; ``busy`` while a run is under way, ``empty`` when there is nothing to send.
         """
         if self._run is not None:
-            return RunEnd(run=self._run.id, reason=RunEndReason.BUSY)
-        self._messages[:] = repair(self._messages)
-        while self._messages and self._messages[-1].get("role") == "assistant":
-            self._messages.pop()
-        if not self._messages:
-            return RunEnd(run="", reason=RunEndReason.EMPTY)
+            return self._refusal(RunEndReason.BUSY)
+        messages = repair(self._thread.messages)
+        asked = len(messages)
+        while asked and messages[asked - 1].get("role") == "assistant":
+            asked -= 1
+        if not any(message.get("role") == "user" for message in messages[:asked]):
+            return self._refusal(RunEndReason.EMPTY)
+        if asked < len(messages):
+            self._thread.fork(BranchKind.RETRY, messages[:asked])
         return await self._begin("")
+
+    async def edit(self, message_index: int, text: str) -> RunEnd:
+        """Say something else in place of an earlier message of the person, in a new branch; the old one is kept.
+
+        What was done in the application after that message stays done.
+
+        Args:
+            message_index: Where the message stands in `messages`.
+            text: What the person wants to have said.
+
+        Returns:
+            How the run ended; ``busy`` while a run is under way.
+
+        Raises:
+            ValueError: There is no message of the person at that place.
+        """
+        if self._run is not None:
+            return self._refusal(RunEndReason.BUSY)
+        messages = self._thread.messages
+        message = messages[message_index] if 0 <= message_index < len(messages) else {}
+        if message.get("role") != "user" or is_summary(message):
+            raise ValueError(f"message {message_index} is not one that the person wrote")
+        self._thread.fork(BranchKind.EDIT, [*messages[:message_index], user_message(text)])
+        return await self._begin(text)
+
+    async def compact(self) -> RunEnd:
+        """Let the chat model summarise the older part of the conversation, in a new branch; the old one is kept.
+
+        The newest words of the person stay as they are, so that `retry` goes on from there. To undo it, `switch`
+        back to the branch that ``Compacted.before`` names.
+
+        Returns:
+            How it ended: ``completed`` with the summary as its text, ``empty`` when there is nothing to summarise.
+        """
+        if self._run is not None:
+            return self._refusal(RunEndReason.BUSY)
+        window = self._window()
+        work = Compaction(
+            self._chat_model, self._thread, window=window, meter=self._meter, tell=self._tell, hold=self._hold
+        )
+        return await self._do(work, "")
+
+    def interject(self, text: str) -> bool:
+        """Take a message of the person while a run is under way; it goes to the chat model with the next request.
+
+        Approvals of the run that wait are withdrawn: their calls are answered ``cancelled``, code ``interrupted``, and
+        so are the calls of this turn that have not begun. A call that runs goes on. In the history the message stands
+        after the answers to all calls of the turn.
+
+        Returns:
+            Whether it was taken; not when nothing runs, and not by a run that was stopped.
+        """
+        return self._run is not None and self._run.interject(text)
+
+    def cancel_call(self, call_id: str) -> bool:
+        """Stop one call of the run; the others and the run go on, and its outcome says what was done of it.
+
+        Returns:
+            Whether the call was open.
+        """
+        return self._run is not None and self._run.cancel_call(call_id)
 
     def stop(self) -> bool:
         """Stop the run: it ends within 100 ms, and no further call starts.
@@ -188,186 +313,76 @@ class Agent:
         Returns:
             Whether there was anything to stop.
         """
-        if self._run is None or self._run.stopped():
-            return False
-        self._run.stopping.set_result(None)
-        return True
+        return self._run is not None and self._run.stop()
+
+    def close(self) -> None:
+        """Leave nothing behind in the registry: stop what runs, take away the meta-tools and kept results."""
+        self.stop()
+        self._offering.close()
+        for thread in self._threads:
+            LongResults.of(self._registry).release(self._registry, thread.id)
 
     async def _begin(self, text: str) -> RunEnd:
-        loop = asyncio.get_running_loop()
-        self._run = _Run(id=f"run-{uuid.uuid4().hex[:16]}", stopping=loop.create_future())
+        return await self._do(AgentRun(self._desk(), self._thread), text)
+
+    def _desk(self) -> Desk:
+        budgets = self.budgets if self.max_turns is None else replace(self.budgets, turns=self.max_turns)
+        return Desk(
+            registry=self._registry,
+            chat_model=self._chat_model,
+            actor=self.actor,
+            client=self.client,
+            budgets=budgets,
+            outbox=Outbox(
+                self._chat_model,
+                instructions=self.instructions,
+                contexts=self._contexts,
+                meter=self._meter,
+                window=self._window(),
+            ),
+            offering=self._offering,
+            late_ends=self._late_ends,
+            tell=self._tell,
+            hold=self._hold,
+        )
+
+    async def _do(self, work: _Work, text: str) -> RunEnd:
+        self._run = work
         # A task of its own: a caller that is cancelled, even twice, cannot leave the run half done.
-        work = self._hold(loop.create_task(self._work(self._run, text)))
+        task = self._task = asyncio.get_running_loop().create_task(self._work(work, text))
+        self._hold(task)
         try:
-            return await asyncio.shield(work)
+            return await asyncio.shield(task)
         except asyncio.CancelledError:
-            if not work.done():
-                self.stop()
-                await asyncio.wait({work})
+            if not task.done():
+                work.stop()
+                await asyncio.wait({task})
             raise
 
-    async def _work(self, run: _Run, text: str) -> RunEnd:
-        self._late_ends.listen()
-        ignore_progress = self._registry.observe_progress(self._progressed)
-        self._tell(RunStarted(run=run.id, text=text))
-        end = run.end(RunEndReason.STOPPED)
+    async def _work(self, work: _Work, text: str) -> RunEnd:
+        self._tell(RunStarted(run=work.id, text=text, thread=work.thread.id, branch=work.branch.id))
+        end = RunEnd(run=work.id, reason=RunEndReason.STOPPED, thread=work.thread.id)
         try:
-            end = await self._turns(run)
-        except ChatModelError as error:
-            end = run.end(RunEndReason.ERROR, error)
-        except Exception:
-            _log.exception("The run %s broke", run.id)
-            end = run.end(RunEndReason.ERROR)
+            end = await work.work()
         finally:
-            ignore_progress()
-            self._messages[:] = repair(self._messages)
-            self._registry.end_run(run.id)
-            self._run = None
-            self._tell(RunEnded(run=run.id, end=end))
+            self._run = self._task = None
+            self._tell(RunEnded(run=work.id, end=end))
             self._late_ends.let_go()
         return end
 
-    async def _turns(self, run: _Run) -> RunEnd:
-        for _ in range(self.max_turns):
-            if run.stopped():  # by an observer
-                return run.end(RunEndReason.STOPPED)
-            snapshot = Snapshot.of(self._registry)
-            answer = await self._ask(run, snapshot)
-            if run.stopped():
-                self._keep(answer, tool_calls=())
-                return run.end(RunEndReason.STOPPED)
-            if answer.error is not None:
-                raise answer.error
-            if answer.cut:
-                return run.end(RunEndReason.CUT_STREAM)
-            early = _EARLY_ENDS.get(answer.finish_reason or "")
-            tool_calls = () if early else answer.tool_calls
-            self._keep(answer, tool_calls=tool_calls)
-            if early is not None:
-                return run.end(early)
-            if not tool_calls:
-                return run.end(RunEndReason.COMPLETED if answer.text else RunEndReason.EMPTY)
-            await self._run_calls(run, snapshot, answer)
-        return run.end(RunEndReason.STOPPED if run.stopped() else RunEndReason.TURN_CAP)
+    def _window(self) -> int | None:
+        if self.context_window is not None:
+            return self.context_window
+        window = getattr(self._chat_model, "context_window", None)
+        return window if isinstance(window, int) and window > 0 else None
 
-    async def _ask(self, run: _Run, snapshot: Snapshot) -> Assembled:
-        """Send one request and read its answer, or as much of it as came before Stop."""
-        run.turns += 1
-        self._tell(TurnStarted(run=run.id, turn=run.turns))
-        self._messages[:] = repair(self._messages)
-        assembler = Assembler()
-        reader = asyncio.get_running_loop().create_task(
-            self._read(run, assembler, list(self._messages), _offered(snapshot))
-        )
-        try:
-            await asyncio.wait({reader, run.stopping}, return_when=asyncio.FIRST_COMPLETED)
-            if not reader.done():
-                reader.cancel()
-                await asyncio.wait({self._hold(reader)}, timeout=_CLOSING)
-        finally:
-            reader.cancel()
-        answer = assembler.finish()
-        if answer.text:
-            run.text = answer.text
-            self._tell(MessageFinished(run=run.id, text=answer.text))
-        if answer.usage is not None:
-            run.usage = _added(run.usage, answer.usage)
-        failure = reader.exception() if reader.done() and not reader.cancelled() else None
-        if failure is not None and not run.stopped():
-            raise failure
-        return answer
-
-    async def _read(
-        self, run: _Run, assembler: Assembler, messages: list[dict[str, Any]], tools: list[Mapping[str, Any]]
-    ) -> None:
-        if run.stopped():  # between the task's making and its first step
-            return
-        if self.instructions:
-            messages.insert(0, system_message(self.instructions))
-        stream = self._chat_model.stream(messages, tools)
-        try:
-            async for delta in stream:
-                if run.stopped():
-                    return
-                assembler.feed(delta)
-                if delta.reasoning:
-                    self._tell(ReasoningDelta(run=run.id, text=delta.reasoning))
-                if delta.text:
-                    self._tell(TextDelta(run=run.id, text=delta.text))
-        except Exception:
-            if not run.stopped():
-                raise
-            _log.debug("A stream failed while it was being closed", exc_info=True)
-        finally:
-            await _close(stream)
-
-    def _keep(self, answer: Assembled, *, tool_calls: tuple[ToolCall, ...]) -> None:
-        if answer.text or tool_calls:
-            self._messages.append(assistant_message(answer.text, tool_calls, answer.extra))
-
-    async def _run_calls(self, run: _Run, snapshot: Snapshot, answer: Assembled) -> None:
-        planned = []
-        for position, tool_call in enumerate(answer.tool_calls, start=1):
-            # Ids of our own: providers repeat theirs from turn to turn.
-            call_id = f"{run.id}.{run.turns}.{position}"
-            decoded = snapshot.decode(
-                tool_call,
-                run=run.id,
-                actor=self.actor,
-                client=self.client,
-                call_id=call_id,
-                reason=answer.text,
-            )
-            planned.append(Planned(call_id=call_id, tool_call=tool_call, decoded=decoded))
-        runner = ToolRunner(
-            self._registry,
-            run=run.id,
-            stopping=run.stopping,
-            tell=self._tell_call,
-            late=self._late_ends.ended,
-        )
-        outcomes = await runner.run(planned)
-        for entry, outcome in zip(planned, outcomes, strict=True):
-            self._messages.append(tool_message(entry.tool_call.id, outcome))
+    def _refusal(self, reason: RunEndReason) -> RunEnd:
+        run = "" if self._run is None else self._run.id
+        return RunEnd(run=run, reason=reason, thread=self._thread.id)
 
     def _tell(self, event: AgentEvent) -> None:
         self._observers.tell(event)
 
-    def _tell_call(self, event: CallStarted | CallFinished) -> None:
-        self._late_ends.note(event)
-        self._tell(event)
-
-    def _progressed(self, told: CallProgress) -> None:
-        if self._run is not None and told.run == self._run.id:
-            self._tell(CallProgressed(run=self._run.id, call_id=told.call_id, progress=told.progress))
-
-    def _hold(self, task: "asyncio.Task[Any]") -> "asyncio.Task[Any]":
+    def _hold(self, task: "asyncio.Task[Any]") -> None:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        return task
-
-    def _refuse_while_running(self, what: str) -> None:
-        if self._run is not None:
-            raise RuntimeError(f"cannot {what} while a run is under way: stop it first")
-
-
-def _offered(snapshot: Snapshot) -> list[Mapping[str, Any]]:
-    tools = snapshot.tools
-    if len(tools) > MAX_TOOLS:
-        _log.warning("%d tools are visible, the first %d are offered", len(tools), MAX_TOOLS)
-    return tools[:MAX_TOOLS]
-
-
-def _added(sum_so_far: Usage | None, usage: Usage) -> Usage:
-    if sum_so_far is None:
-        return usage
-    return Usage(
-        input_tokens=sum_so_far.input_tokens + usage.input_tokens,
-        output_tokens=sum_so_far.output_tokens + usage.output_tokens,
-    )
-
-
-async def _close(stream: AsyncIterator[Delta]) -> None:
-    close = getattr(stream, "aclose", None)
-    if close is not None:
-        await close()

@@ -74,18 +74,17 @@ class Delta:
 
 
 class ChatModel(Protocol):
-    """Anything that streams an answer to a conversation.
-
-    Attributes:
-        label: Short, for the status line: the model's name.
-        host: Where it is: a host name, or "local".
-    """
+    """Anything that streams an answer to a conversation."""
 
     @property
-    def label(self) -> str: ...
+    def label(self) -> str:
+        """The model's name, short, for the status line."""
+        ...
 
     @property
-    def host(self) -> str: ...
+    def host(self) -> str:
+        """Where it is: a host name, or "local"."""
+        ...
 
     def stream(
         self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]

@@ -1,7 +1,56 @@
-"""The address of a chat model: made whole, and named for a person. Connects to nothing."""
+"""The address of a chat model and what is known of it. Connects to nothing: `discovery` does."""
 
 import ipaddress
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
+
+from agentic_qt.client.chat_model import ChatModelError
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Abilities:
+    """What an endpoint and its model have shown they can do: True or False once seen, None until then.
+
+    Args:
+        tools: It made a tool call; False: it said that it has no tools.
+        parallel_calls: It made several in one answer.
+        usage: It counts tokens in a stream; False: it refused to be asked.
+    """
+
+    tools: bool | None = None
+    parallel_calls: bool | None = None
+    usage: bool | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Endpoint:
+    """What was found at an address.
+
+    Args:
+        base_url: As it was asked.
+        models: The names of its models, in its own order; empty where it lists none.
+        needs_key: True: it refused to answer without one, or refused this one. False: it answered without.
+            None: not known.
+        error: Why it could not be asked, or what it answered instead; None when all is well.
+        abilities: What its model has shown, put in by whoever talked to it (`OpenAIChatModel.abilities`); a probe does
+            not chat, so it has seen nothing.
+    """
+
+    base_url: str
+    models: tuple[str, ...] = ()
+    needs_key: bool | None = None
+    error: ChatModelError | None = None
+    abilities: Abilities = field(default_factory=Abilities)
+
+    @property
+    def reachable(self) -> bool:
+        """Whether anything answered there."""
+        return self.error is None or self.error.code not in ("offline", "timeout")
+
+    @property
+    def host(self) -> str:
+        """The host, named for a person."""
+        return host_label(self.base_url)
 
 
 def whole_url(text: str) -> str:

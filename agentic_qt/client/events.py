@@ -14,6 +14,8 @@ class RunEndReason(StrEnum):
     COMPLETED = "completed"
     STOPPED = "stopped"
     TURN_CAP = "turn_cap"
+    BUDGET = "budget"
+    BREAKER = "breaker"
     LENGTH = "length"
     CONTENT_FILTER = "content_filter"
     CUT_STREAM = "cut_stream"
@@ -34,6 +36,8 @@ class RunEnd:
         error: What the provider did, when the reason is ``error``; None when the fault is the program's own (see the
             log).
         usage: Tokens, where the provider reports them.
+        thread: The id of the thread that it worked in.
+        budget: Which budget was used up, when the reason is ``budget`` or ``turn_cap``.
     """
 
     run: str
@@ -42,14 +46,21 @@ class RunEnd:
     turns: int = 0
     error: ChatModelError | None = None
     usage: Usage | None = None
+    thread: str = ""
+    budget: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunStarted:
-    """A person's message was taken and a run began; `text` is empty when the last request is tried again."""
+    """A person's message was taken and a run began; `text` is empty when the last request is tried again.
+
+    `thread` and `branch` are the ids of where it works, whatever the person looks at meanwhile.
+    """
 
     run: str
     text: str
+    thread: str = ""
+    branch: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -95,6 +106,7 @@ class CallStarted:
     call_id: str
     tool_call: ToolCall
     call: Call | None
+    thread: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -115,6 +127,7 @@ class CallFinished:
     tool_call: ToolCall
     outcome: Outcome
     late: bool = False
+    thread: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -123,6 +136,64 @@ class RunEnded:
 
     run: str
     end: RunEnd
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Interjected:
+    """The person wrote `text` while the run was under way; it goes to the chat model with the next request."""
+
+    run: str
+    text: str
+    thread: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ContextTrimmed:
+    """Not all of the conversation fits: `left_out` of its oldest messages are not sent, though they are kept.
+
+    Told when the number changes. `tokens` is what the rest is thought to take, of `budget`.
+    """
+
+    run: str
+    left_out: int
+    kept: int
+    tokens: int
+    budget: int
+    thread: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Compacted:
+    """`replaced` messages were replaced by `summary` in a new branch; the branch `before` still has them."""
+
+    run: str
+    replaced: int
+    summary: str
+    thread: str
+    branch: str
+    before: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BudgetReached:
+    """The run has used up one of its budgets (``turns``, ``calls``, ``writes``, ``tokens``, ``seconds``) and ends."""
+
+    run: str
+    budget: str
+    limit: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BreakerTripped:
+    """A call was answered without being run or asked about, since the chat model goes round in circles.
+
+    `breaker` is ``identical_calls`` or ``denials``; `name` is the capability's.
+    """
+
+    run: str
+    call_id: str
+    name: str
+    breaker: str
 
 
 AgentEvent = (
@@ -134,6 +205,11 @@ AgentEvent = (
     | CallStarted
     | CallProgressed
     | CallFinished
+    | Interjected
+    | ContextTrimmed
+    | Compacted
+    | BudgetReached
+    | BreakerTripped
     | RunEnded
 )
 """Everything that an agent tells its observers."""

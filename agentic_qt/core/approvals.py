@@ -7,7 +7,7 @@ all.
 
 import asyncio
 import itertools
-import logging
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -17,8 +17,6 @@ from typing import Any
 from agentic_qt.core.capability import Risk, Target
 from agentic_qt.core.events import Observers
 from agentic_qt.core.grants import Grants, Scope
-
-_log = logging.getLogger("agentic_qt.core.approvals")
 
 DEFAULT_EXPIRY = 1800.0
 
@@ -141,8 +139,10 @@ class ApprovalQueue:
         self._clock = clock
         self._pending: dict[str, _Pending] = {}
         self._numbers = itertools.count(1)
-        self._views: Observers[ApprovalEvent] = Observers()
+        self._views = 0
         self._observers: Observers[ApprovalEvent] = Observers()
+        self._timer_loop: asyncio.AbstractEventLoop | None = None
+        self._timer_at = math.inf
 
     @property
     def pending(self) -> tuple[ApprovalRequest, ...]:
@@ -152,7 +152,7 @@ class ApprovalQueue:
     @property
     def has_approver(self) -> bool:
         """Whether any view that can decide is attached."""
-        return bool(self._views)
+        return self._views > 0
 
     def attach(self, view: Callable[[ApprovalEvent], None]) -> Callable[[], None]:
         """Attach a view that can show requests to a person and decide them; it is told of each change.
@@ -160,10 +160,17 @@ class ApprovalQueue:
         Without one, every request is denied with the code ``no_approver``. Returns a function that detaches the view;
         when the last one leaves, what is pending is denied with the code ``window_closed``.
         """
-        remove = self._views.add(view)
+        remove = self._observers.add(view)
+        self._views += 1
+        is_attached = True
 
         def detach() -> None:
+            nonlocal is_attached
+            if not is_attached:
+                return
+            is_attached = False
             remove()
+            self._views -= 1
             if not self._views:
                 self.deny_all(code="window_closed", reason="The window that asks was closed.")
 
@@ -184,9 +191,9 @@ class ApprovalQueue:
         loop = asyncio.get_running_loop()
         entry = _Pending(request, self._clock() + self.expiry, loop.create_future())
         self._pending[request.id] = entry
-        loop.call_later(self.expiry, self._expire, entry)
-        self._tell(ApprovalEvent(change=ApprovalChange.ADDED, request=request))
+        self._arm(loop)
         try:
+            self._observers.tell(ApprovalEvent(change=ApprovalChange.ADDED, request=request))
             return await entry.future
         finally:
             # Still there only when the wait was cancelled: the views must close it.
@@ -251,7 +258,7 @@ class ApprovalQueue:
         if entry is None:
             return False
         entry.expires_at = self._clock() + self.expiry  # the timer that is under way sees it and goes on
-        self._tell(ApprovalEvent(change=ApprovalChange.EXTENDED, request=entry.request))
+        self._observers.tell(ApprovalEvent(change=ApprovalChange.EXTENDED, request=entry.request))
         return True
 
     def expires_at(self, request: ApprovalRequest | str) -> float | None:
@@ -265,21 +272,36 @@ class ApprovalQueue:
         entry = self._pending.get(request.id)
         return entry if entry is not None and entry.request == request else None
 
+    def _arm(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Keep one timer for all requests: one for each would hold what was decided until its expiry."""
+        if self._timer_loop is not loop:  # the first, or the loop of before is gone
+            self._timer_loop, self._timer_at = loop, math.inf
+        soonest = min(entry.expires_at for entry in self._pending.values())
+        when = loop.time() + max(soonest - self._clock(), 0.0)
+        if when < self._timer_at:
+            self._timer_at = when
+            loop.call_at(when, self._sweep, loop, when)
+
+    def _sweep(self, loop: asyncio.AbstractEventLoop, when: float) -> None:
+        if loop is not self._timer_loop:
+            return
+        if when == self._timer_at:
+            self._timer_at = math.inf
+        for entry in tuple(self._pending.values()):
+            if self._clock() >= entry.expires_at:
+                self._expire(entry)
+        if self._pending:
+            self._arm(loop)
+
     def _expire(self, entry: _Pending) -> None:
-        if entry.future.done():
-            return
-        remaining = entry.expires_at - self._clock()
-        if remaining > 0:  # extended meanwhile, or the timer came early
-            entry.future.get_loop().call_later(remaining, self._expire, entry)
-            return
         self._settle(entry, self._denial(entry.request, "expired", "Nobody answered in time."))
 
     def _settle(self, entry: _Pending, approval: Approval) -> bool:
         if self._pending.pop(entry.request.id, None) is None:
             return False
-        if not entry.future.done():
+        if not entry.future.done() and not entry.future.get_loop().is_closed():
             entry.future.set_result(approval)
-        self._tell(ApprovalEvent(change=ApprovalChange.SETTLED, request=entry.request, approval=approval))
+        self._observers.tell(ApprovalEvent(change=ApprovalChange.SETTLED, request=entry.request, approval=approval))
         return True
 
     def _denial(self, request: ApprovalRequest, code: str, reason: str) -> Approval:
@@ -291,7 +313,3 @@ class ApprovalQueue:
             reason=reason,
             decided_at=self._clock(),
         )
-
-    def _tell(self, event: ApprovalEvent) -> None:
-        self._views.tell(event)
-        self._observers.tell(event)

@@ -2,22 +2,26 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from agentic_qt.core.approvals import Approval, ApprovalRequest
+from agentic_qt.core.budget import Budget
 from agentic_qt.core.call import Outcome, Status
 from agentic_qt.core.capability import Risk
 from agentic_qt.core.errors import CapabilityError
 from agentic_qt.core.events import AuditKind
 from agentic_qt.core.flight import CallContext, Flight
-from agentic_qt.core.gates import ending
+from agentic_qt.core.gates import check, ending
 from agentic_qt.core.grants import Scope
 from agentic_qt.core.policy import Decision
 from agentic_qt.core.registration import Registration
+from agentic_qt.core.running import failure
 from agentic_qt.core.sealing import seal
-from agentic_qt.core.starting import consult
-from agentic_qt.schema.canonical import canonical, digest, freeze
+from agentic_qt.core.starting import Hold, consult
+from agentic_qt.schema.canonical import InputError, canonical, digest, freeze
 
 if TYPE_CHECKING:
     from agentic_qt.core.registry import Registry
@@ -49,11 +53,13 @@ class Asking:
         self,
         registry: "Registry",
         note: Callable[..., None],
-        hold: Callable[["asyncio.Task[Any]"], None],
+        hold: Hold,
+        budget: Budget,
     ) -> None:
         self._registry = registry
         self._note = note
         self._hold = hold
+        self._budget = budget
 
     def is_agreed(self, flight: Flight, registration: Registration) -> bool:
         """Whether nobody needs to be asked: policy, the handler's own question, or a grant that needs no facts."""
@@ -96,9 +102,11 @@ class Asking:
         if not grants:
             return False
         call = flight.call
-        grant = grants.covering(registration, call.client, call.run, flight.digest, flight.facts_digest)
+        grant = grants.covering(registration, call, flight.digest, flight.facts_digest)
         if grant is not None:
-            self._agreed(flight, f"grant:{grant.id}")
+            flight.agreed, flight.agreed_digest, flight.grant = f"grant:{grant.id}", flight.digest, grant
+            flight.agreed_until = math.inf
+            self._note(AuditKind.CONFIRMED, flight, "", flight.agreed)
         return grant is not None
 
     async def facts(self, flight: Flight, registration: Registration) -> tuple[Any, str]:
@@ -109,24 +117,33 @@ class Asking:
             Exception: Anything else that it raises.
         """
         signature = registration.declared.preview
-        kwargs = dict(flight.input)
+        kwargs = flight.outside_input()
         if signature is not None and signature.accepts is not None:
             kwargs = {key: value for key, value in kwargs.items() if key in signature.accepts}
         if signature is not None and signature.context:
             kwargs["ctx"] = CallContext(flight, self._registry.progresses.tell)
-        facts = seal(await consult(flight, registration.capability.preview or dict, kwargs, self._hold))
+        preview = registration.capability.preview or dict
+        facts = seal(await consult(flight, preview, kwargs, self._hold, self._budget))
+        flight.applied = ()  # a preview applies nothing, whatever it says
         return facts, digest(canonical(facts, max_bytes=None))
 
     async def _ask(self, flight: Flight, registration: Registration) -> Outcome | None:
         queue = self._registry.approvals
         request = self._request(flight, registration)
         self._note(AuditKind.CONFIRMATION_REQUESTED, flight, "", request.id)
+        flight.request_id = request.id
         approver = registration.capability.approver
-        if approver is None:
-            approval = await queue.ask(request)
-        else:
-            approval = await consult(flight, lambda: approver(request), {}, self._hold)
-        return self._judge(flight, registration, request, approval)
+        try:
+            if approver is None:
+                approval = await queue.ask(request)
+            else:
+                approval = await consult(flight, lambda: approver(request), {}, self._hold)
+        finally:
+            flight.request_id = ""
+        refusal = self._judge(flight, registration, request, approval)
+        if refusal is None and approval.input is not None:
+            refusal = await self._face_edit(flight, registration, approval)
+        return refusal
 
     def _request(self, flight: Flight, registration: Registration) -> ApprovalRequest:
         capability, call = registration.capability, flight.call
@@ -139,7 +156,7 @@ class Asking:
             description=capability.description,
             target=capability.target,
             risk=risk if risk is not Risk.READ else Risk.MUTATING,
-            input=flight.input,
+            input=flight.outside_input(),
             payload=flight.payload.decode(),
             digest=flight.digest,
             facts=flight.facts,
@@ -168,34 +185,41 @@ class Asking:
                 hint = "It was stopped while it waited for approval; nothing was done."
                 return ending(self._registry, flight, Status.CANCELLED, "withdrawn", hint)
             return self._denied(flight, approval.code, approval.reason)
-        if approval.input is not None:
-            return self._agreed_to_edit(flight, registration, approval)
-        if approval.digest != flight.digest or approval.scope not in request.scopes:
-            return self._denied(flight, "approval_error", "")
-        if self._registry.clock() >= approval.expires_at:
+        if not self._registry.clock() < approval.expires_at:  # a NaN is no time either
             return self._denied(flight, "expired", "")
-        if approval.scope is not Scope.ONCE:
-            self._remember(flight, registration, approval.scope)
-        self._agreed(flight, approval.scope.value)
+        if approval.input is not None:
+            return None
+        scope = Scope(approval.scope)
+        if approval.digest != flight.digest or scope not in request.scopes:
+            return self._denied(flight, "approval_error", "")
+        if scope is not Scope.ONCE:
+            self._remember(flight, registration, scope)
+        self._agreed(flight, scope.value, approval.expires_at)
         return None
 
-    def _agreed_to_edit(self, flight: Flight, registration: Registration, approval: Approval) -> Outcome | None:
-        """An approver let the person edit and agree in one act (a form's Submit): the yes is for the new digest."""
-        canonical_input, new_input = freeze(approval.input)
-        payload = b'{"input":' + canonical_input + registration.declared.payload_tail
-        if approval.digest != digest(payload) or self._registry.clock() >= approval.expires_at:
+    async def _face_edit(self, flight: Flight, registration: Registration, approval: Approval) -> Outcome | None:
+        """An approver let the person edit and agree in one act (a form's Submit): the yes is for the new digest.
+
+        The facts that the person saw were those of the input before: they must still hold, and from now on those of the
+        new input must.
+        """
+        if registration.capability.preview is not None:
+            _facts, facts_digest = await self.facts(flight, registration)
+            if facts_digest != flight.facts_digest:
+                return changed_since(self._registry, flight)
+        set_input(flight, registration, approval.input)
+        if approval.digest != flight.digest:
             return self._denied(flight, "approval_error", "")
-        flight.canonical, flight.input, flight.payload, flight.digest = (
-            canonical_input,
-            new_input,
-            payload,
-            approval.digest,
-        )
-        flight.trace.digest = approval.digest
-        self._agreed(flight, "edited")
-        return None
+        refusal = check(self._registry, flight)
+        if refusal is None and registration.capability.preview is not None:
+            flight.facts, flight.facts_digest = await self.facts(flight, registration)
+        if refusal is None:
+            self._agreed(flight, "edited", approval.expires_at)
+        return refusal
 
     def _remember(self, flight: Flight, registration: Registration, scope: Scope) -> None:
+        if registration.disposed or (scope is Scope.RUN and flight.forgotten):
+            return  # it came too late to cover anything
         self._registry.approvals.grants.add(
             scope=scope,
             client=flight.call.client,
@@ -206,9 +230,12 @@ class Asking:
             digest=flight.digest,
             facts_digest=flight.facts_digest,
             granted_at=self._registry.clock(),
+            actor=flight.call.actor,
         )
 
-    def _agreed(self, flight: Flight, how: str) -> None:
+    def _agreed(self, flight: Flight, how: str, until: float = math.inf) -> None:
+        # In one go with the digest: an agreement is to exactly these bytes.
+        flight.agreed, flight.agreed_digest, flight.agreed_until, flight.grant = how, flight.digest, until, None
         self._note(AuditKind.CONFIRMED, flight, "", how)
 
     def _denied(self, flight: Flight, code: str, reason: str) -> Outcome:
@@ -222,8 +249,32 @@ class Asking:
 
 def preview_failed(registry: "Registry", flight: Flight, error: CapabilityError) -> Outcome:
     """The preview found that the call cannot be done; nothing was."""
-    retry = "later" if error.retryable else ""
-    return ending(registry, flight, Status.FAILED, error.code, error.hint, retry=retry)
+    return failure(registry, flight, error, applied=False)
+
+
+def changed_since(registry: "Registry", flight: Flight) -> Outcome:
+    """The facts that the person saw do not hold any more."""
+    hint = "What the person saw has changed since. Read it again and plan again."
+    return ending(registry, flight, Status.STALE, "changed_since_approval", hint)
+
+
+def set_input(flight: Flight, registration: Registration, new_input: Any) -> None:
+    """Give a call the input that a person made of it: new bytes, a new digest, and what was agreed to is void.
+
+    Raises:
+        InputError: It is not JSON, or beyond a limit.
+    """
+    if not isinstance(new_input, Mapping):
+        raise InputError("not_json", "The edited input is not an object.")
+    flight.canonical, flight.input = freeze(new_input)
+    flight.call = replace(flight.call, input=flight.outside_input())
+    sign(flight, registration)
+
+
+def sign(flight: Flight, registration: Registration) -> None:
+    """Compute the payload of a call, the canonical JSON of ``{name, targetId, input}``, and its digest."""
+    flight.payload = b'{"input":' + flight.canonical + registration.declared.payload_tail
+    flight.digest = flight.trace.digest = digest(flight.payload)
 
 
 def scopes_for(risk: Risk, run: str | None) -> tuple[Scope, ...]:

@@ -1,10 +1,13 @@
 """One call and what became of it: frozen values and the table of statuses."""
 
+import logging
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
+
+_log = logging.getLogger("agentic_qt.core.call")
 
 
 class Status(StrEnum):
@@ -130,13 +133,16 @@ class CancelToken:
             self._callbacks.append(callback)
 
     def cancel(self) -> None:
-        """Set the token; the second time does nothing."""
+        """Set the token; the second time does nothing, and a callback that fails harms nobody."""
         if self._event.is_set():
             return
         self._event.set()
         callbacks, self._callbacks = self._callbacks, []
         for callback in callbacks:
-            callback()
+            try:
+                callback()
+            except Exception:
+                _log.exception("A callback of a cancel token failed")
 
 
 class CallCancelled(Exception):  # noqa: N818 - an answer, not an error

@@ -1,6 +1,7 @@
 """What happened, in order: audit events of calls and changes of the catalogue, told to observers."""
 
 import logging
+from collections import deque
 from collections.abc import Callable
 from enum import StrEnum
 from typing import Any, Generic, TypeVar
@@ -12,7 +13,12 @@ T = TypeVar("T")
 
 
 class AuditKind(StrEnum):
-    """The steps of one call that are worth a line in an audit."""
+    """The steps of one call that are worth a line in an audit.
+
+    Each call begins with ``received`` and has exactly one end: ``executed`` when its handler was started, otherwise
+    ``rejected``. A call that repeats a call id is a call of its own: ``received``, then ``rejected`` with the status
+    of the first. What was given up as ``unknown`` gets a second ``executed`` when its real end is known.
+    """
 
     RECEIVED = "received"
     VALIDATED = "validated"
@@ -36,11 +42,13 @@ class Trace:
         actor: Who acts.
         client: Which client called.
         run: The agent run.
+        at: When it was received, in seconds since the epoch.
     """
 
-    __slots__ = ("actor", "call_id", "client", "digest", "name", "run", "target_id")
+    __slots__ = ("actor", "at", "call_id", "client", "digest", "name", "run", "target_id")
 
     def __init__(self, call: Call, call_id: str) -> None:
+        self.at = 0.0
         self.call_id = call_id
         self.name = call.name
         self.target_id = call.target_id
@@ -58,25 +66,26 @@ class AuditEvent:
     Attributes:
         kind: An `AuditKind`.
         seq: Counts the registry's events from 1; the order in which things happened.
-        at: Seconds since the epoch.
         trace: The call.
         status: The outcome's status, at the end.
         code: The outcome's code, or how it was confirmed ("once", "policy", "grant:<id>").
         duration: Seconds from ``received`` to this event.
     """
 
-    __slots__ = ("at", "code", "duration", "kind", "seq", "status", "trace")
+    __slots__ = ("code", "duration", "kind", "seq", "status", "trace")
 
-    def __init__(
-        self, kind: AuditKind, seq: int, at: float, trace: Trace, status: str, code: str, duration: float
-    ) -> None:
+    def __init__(self, kind: AuditKind, seq: int, trace: Trace, status: str, code: str, duration: float) -> None:
         self.kind = kind
         self.seq = seq
-        self.at = at
         self.trace = trace
         self.status = status
         self.code = code
         self.duration = duration
+
+    @property
+    def at(self) -> float:
+        """Seconds since the epoch; within a call it never goes back, whatever the clock does."""
+        return self.trace.at + self.duration
 
     @property
     def call_id(self) -> str:
@@ -116,38 +125,56 @@ class AuditEvent:
     def as_dict(self) -> dict[str, Any]:
         """Return the event as JSON data; it holds no input values by construction."""
         own = {key: getattr(self, key) for key in self.__slots__ if key != "trace"}
-        return own | {key: getattr(self.trace, key) for key in Trace.__slots__}
+        return own | {key: getattr(self.trace, key) for key in Trace.__slots__} | {"at": self.at}
 
     def __repr__(self) -> str:
         return f"AuditEvent({self.seq} {self.kind} {self.name} {self.call_id} {self.status} {self.code})"
 
 
 class Observers(Generic[T]):
-    """Callables that are told of events; one that fails is logged and harms nobody."""
+    """Callables that are told of events; one that fails is logged and harms nobody.
 
-    __slots__ = ("_entries",)
+    Attributes:
+        entries: Who is told; empty when it is not worth making an event.
+    """
+
+    __slots__ = ("_todo", "entries")
 
     def __init__(self) -> None:
+        self._todo: deque[tuple[Callable[[T], None], T]] = deque()
         # Lists of one: an identity for each registration, even of the same callable.
-        self._entries: tuple[list[Callable[[T], None]], ...] = ()
+        self.entries: tuple[list[Callable[[T], None]], ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self._entries)
+        return bool(self.entries)
 
     def add(self, callback: Callable[[T], None]) -> Callable[[], None]:
         """Tell `callback` of events from now on; returns a function that ends it and may be called twice."""
         entry = [callback]
-        self._entries = (*self._entries, entry)
+        self.entries = (*self.entries, entry)
 
         def remove() -> None:
-            self._entries = tuple(known for known in self._entries if known is not entry)
+            self.entries = tuple(known for known in self.entries if known is not entry)
 
         return remove
 
     def tell(self, event: T) -> None:
-        """Tell every observer, in the order in which they came."""
-        for (callback,) in self._entries:
+        """Tell every observer, in the order in which they came.
+
+        An observer that causes another event on its way does not overtake: who has not yet heard of the first event
+        hears of it before the second, so that all see the same order.
+        """
+        entries, todo = self.entries, self._todo
+        if len(entries) == 1 and not todo:
             try:
-                callback(event)
+                entries[0][0](event)
+            except Exception:
+                _log.exception("An observer failed")
+            return
+        todo.extend((entry[0], event) for entry in entries)
+        while todo:
+            callback, told = todo.popleft()
+            try:
+                callback(told)
             except Exception:
                 _log.exception("An observer failed")

@@ -5,14 +5,17 @@ Each takes the registry and the call under way and returns None, or the outcome 
 
 import difflib
 import logging
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+import math
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
+from agentic_qt.core.admission import cut
 from agentic_qt.core.call import RETRY, Outcome, Status
 from agentic_qt.core.flight import Flight
 from agentic_qt.core.lane import describe
-from agentic_qt.core.policy import Decision
-from agentic_qt.core.registration import Registration
+from agentic_qt.core.policy import Decision, Policy
+from agentic_qt.core.registration import Declared, Registration
+from agentic_qt.schema.canonical import pointer_token
 from agentic_qt.schema.validate import Issue
 
 if TYPE_CHECKING:
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("agentic_qt.core.gates")
 _MAX_LISTED = 20
+_SAYS_NO_VALUE = frozenset({"required", "dependentRequired", "additionalProperties", "unevaluatedProperties"})
 
 
 def ending(
@@ -58,8 +62,13 @@ def resolve(registry: "Registry", flight: Flight) -> Outcome | None:
             hint = f"{call.name!r} was replaced since. List the capabilities and plan again."
             return ending(registry, flight, Status.STALE, "replaced", hint)
         return _gone(registry, flight, places)
-    if call.target_id is None and len(places) > 1:
-        return _choose(registry, flight, places)
+    if call.target_id is None:
+        if places and call.revision is not None and registry.lost_target_since(call.name, call.revision):
+            # Such a plan meant the only target that there was; another may be all that is left.
+            hint = f"{call.name!r} has other targets now than when this was planned. List and plan again."
+            return ending(registry, flight, Status.STALE, "targets_changed", hint)
+        if len(places) > 1:
+            return _choose(registry, flight, places)
     found = next(iter(places.values()), None) if call.target_id is None else places.get(call.target_id)
     if found is None:
         return _gone(registry, flight, places)
@@ -71,8 +80,11 @@ def fresh(registry: "Registry", flight: Flight) -> Outcome | None:
     """2: not changed in a breaking way since the snapshot that the call was planned on."""
     revision = flight.call.revision
     registration = flight.registration
-    if revision is None or registration is None or registration.breaking_revision <= revision:
+    if revision is None or registration is None or registration.breaking_revision <= revision <= registry.revision:
         return None
+    if revision > registry.revision:
+        hint = f"This catalogue has no revision {revision}. List the capabilities and plan again."
+        return ending(registry, flight, Status.STALE, "unknown_revision", hint)
     hint = f"{flight.call.name!r} changed since this was planned. List the capabilities and plan again."
     return ending(registry, flight, Status.STALE, "changed_since_listing", hint)
 
@@ -86,15 +98,18 @@ def available(registry: "Registry", flight: Flight) -> Outcome | None:
         reason = registration.reason or "it is not shown now"
         hint = f"{flight.call.name!r} cannot be used: {reason}."
         return ending(registry, flight, Status.UNAVAILABLE, "suspended", hint)
-    at_work = registry.at_work(flight)
+    at_work = registry.busy.get(flight.busy_key) if registry.busy else None
     if at_work is not None:
+        known = registry.repeats(flight, at_work)
+        if known is not None:
+            return known
         hint = f"{describe(at_work)} has not ended yet. Wait, then try again."
         return ending(registry, flight, Status.BUSY, "target_busy", hint)
-    check = registration.capability.available
-    if check is None:
+    is_available = registration.capability.available
+    if is_available is None:
         return None
     try:
-        answer = check()
+        answer = is_available()
     except Exception:
         _log.exception("available() of %s failed", flight.call.name)
         return ending(registry, flight, Status.UNAVAILABLE, "availability_error", "Its state could not be read.")
@@ -110,15 +125,16 @@ def valid(registry: "Registry", flight: Flight) -> Outcome | None:
     registration = flight.registration
     if registration is None:
         return None
-    declared = registration.declared
-    if declared.validate(flight.input) and not (declared.required and declared.required - flight.input.keys()):
+    if flight.valid_input is flight.input:  # nobody else has a hand on it, nor on the registration's schema
         return None
-    issues = declared.schema.issues(flight.input) or tuple(
-        Issue(pointer=f"/{name}", keyword="required", message="is required", expected="a value")
-        for name in sorted(declared.required - flight.input.keys())
-    )
-    data = {"issues": [{"path": issue.pointer, "problem": issue.message} for issue in issues]}
-    hint = "; ".join(f"{issue.pointer or '/'}: {issue.message}" for issue in issues[:5])
+    declared = registration.declared
+    if declared.schema.is_valid(flight.input) and (declared.is_plain or not _signature_issues(declared, flight.input)):
+        flight.valid_input = flight.input
+        return None
+    issues = declared.schema.issues(flight.input) or _signature_issues(declared, flight.input)
+    problems = [(issue.pointer, _discreet(issue, declared.secrets)) for issue in issues]
+    data = {"issues": [{"path": pointer, "problem": problem} for pointer, problem in problems]}
+    hint = "; ".join(f"{pointer or '/'}: {problem}" for pointer, problem in problems[:5])
     return ending(registry, flight, Status.INVALID, "schema", hint, data=data)
 
 
@@ -127,8 +143,10 @@ def allowed(registry: "Registry", flight: Flight) -> Outcome | None:
     registration = flight.registration
     if registration is None:
         return None
+    policy = registry.policy
     try:
-        flight.decision = registry.policy.decide(flight.call, registration.capability)
+        looks = type(policy) is not Policy or policy.has_rule
+        flight.decision = policy.decide(flight.outside_call() if looks else flight.call, registration.capability)
     except Exception:
         _log.exception("The policy failed on %s", flight.call.name)
         flight.decision = Decision.DENY
@@ -149,9 +167,60 @@ def check(registry: "Registry", flight: Flight) -> Outcome | None:
     return None
 
 
+def agreed(registry: "Registry", flight: Flight) -> Outcome | None:
+    """6, once more: whoever agreed still does, to exactly these bytes; for what policy lets run it is enough."""
+    if flight.decision is Decision.ALLOW:
+        return None
+    if flight.agreed in ("", "policy"):
+        hint = "The application's policy changed meanwhile: a person has to be asked. Plan it again."
+        return ending(registry, flight, Status.STALE, "policy_changed", hint)
+    if flight.agreed_digest != flight.digest:
+        return ending(registry, flight, Status.DENIED, "approval_error", "Something else was approved.")
+    if flight.agreed_until != math.inf and not registry.clock() < flight.agreed_until:
+        return ending(registry, flight, Status.DENIED, "expired", "The approval expired before it could begin.")
+    if flight.grant is not None and not registry.approvals.grants.holds(flight.grant):
+        hint = "The remembered approval was taken back meanwhile. Plan it again: a person will be asked."
+        return ending(registry, flight, Status.STALE, "approval_revoked", hint)
+    return None
+
+
+def check_again(registry: "Registry", flight: Flight) -> Outcome | None:
+    """Run every synchronous gate right before the handler starts."""
+    for gate in _GATES_AGAIN:
+        refusal = gate(registry, flight)
+        if refusal is not None:
+            return refusal
+    return None
+
+
+_GATES_AGAIN = (*GATES, agreed)
+
+
+def _signature_issues(declared: Declared, given: Mapping[str, Any]) -> tuple[Issue, ...]:
+    """What an open schema lets through and the handler could not be called with."""
+    missing = sorted(declared.required - given.keys())
+    extra = [] if declared.accepts is None else sorted(given.keys() - declared.accepts)
+    return tuple(
+        Issue(pointer=pointer_token(name), keyword="required", message="is required.", expected="a value")
+        for name in missing
+    ) + tuple(
+        Issue(pointer=pointer_token(name), keyword="additionalProperties", message="is not known.", expected="absent")
+        for name in extra
+    )
+
+
+def _discreet(issue: Issue, secrets: frozenset[str]) -> str:
+    """Return the words of an issue; those of a secret property repeat nothing of its value."""
+    if not secrets or issue.keyword in _SAYS_NO_VALUE:
+        return issue.message
+    inside = issue.pointer == "" or issue.pointer.split("/")[1] in secrets
+    return f"must be {issue.expected}." if inside else issue.message
+
+
 def _bind(flight: Flight, registration: Registration) -> None:
     flight.registration = registration
-    flight.busy_key = registration.target_id or registration.name
+    flight.is_read = registration.declared.is_read
+    flight.busy_key = registration.busy_key
     flight.trace.target_id = registration.target_id
 
 
@@ -159,9 +228,9 @@ def _gone(registry: "Registry", flight: Flight, places: "dict[str | None, Regist
     call = flight.call
     if places:
         alive = ", ".join(_describe_target(found) for found in list(places.values())[:_MAX_LISTED])
-        hint = f"{call.name!r} has no target {call.target_id!r}. Living targets: {alive}."
+        hint = f"{call.name!r} has no target {cut(call.target_id)!r}. Living targets: {alive}."
         return ending(registry, flight, Status.UNAVAILABLE, "no_such_target", hint)
-    near = difflib.get_close_matches(call.name, registry.names(), n=3)
+    near = difflib.get_close_matches(call.name, registry.names(), n=3)  # the name is short: admission saw to it
     hint = f"There is no capability {call.name!r} now."
     if near:
         hint += f" Similar: {', '.join(near)}."
@@ -173,13 +242,15 @@ def _choose(registry: "Registry", flight: Flight, places: "dict[str | None, Regi
     revision = flight.call.revision
     shown = [found for found in places.values() if not found.suspended]
     known = shown if revision is None else [found for found in shown if found.visible_revision <= revision]
-    if len(shown) == 1 and known:
+    hidden = [found for found in places.values() if found.suspended and revision is not None]
+    left = any(found.hidden_revision > revision for found in hidden if revision is not None)
+    if len(shown) == 1 and known and not left:
         _bind(flight, shown[0])
         return None
     if not shown:
         _bind(flight, next(iter(places.values())))  # the next gate says why it cannot be used
         return None
-    if len(known) <= 1 and revision is not None:
+    if (len(known) <= 1 or left) and revision is not None:
         hint = f"{flight.call.name!r} has other targets now than when this was planned. List and plan again."
         return ending(registry, flight, Status.STALE, "targets_changed", hint)
     alive = ", ".join(_describe_target(found) for found in shown[:_MAX_LISTED])

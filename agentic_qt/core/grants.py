@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from agentic_qt.core.call import Call
 from agentic_qt.core.events import Observers
 
 if TYPE_CHECKING:
@@ -19,7 +20,9 @@ class Scope(StrEnum):
     """What an approval covers.
 
     ``once``: this call. ``digest``: this exact call, with the facts of its preview, again. ``run``: this capability
-    on this target until the run ends. ``session``: the same until the application closes.
+    on this target until the run ends. ``session``: the same until the application closes. The last two are given
+    without regard to facts, so nobody looks at the preview; it is computed all the same, since it may say that the call
+    cannot be done, and what it says must not change before the handler starts.
     """
 
     ONCE = "once"
@@ -42,6 +45,7 @@ class Grant:
     digest: str
     facts_digest: str
     granted_at: float
+    actor: str | None = None
 
 
 class Grants:
@@ -54,6 +58,10 @@ class Grants:
 
     def __iter__(self) -> Iterator[Grant]:
         return iter(tuple(self._grants.values()))
+
+    def holds(self, grant: Grant) -> bool:
+        """Whether a grant is still there: not revoked, not void."""
+        return grant.id in self._grants
 
     def __len__(self) -> int:
         return len(self._grants)
@@ -84,15 +92,15 @@ class Grants:
         """Drop the grants of scope ``run`` that were given for `run`."""
         self._drop(lambda grant: grant.scope is Scope.RUN and grant.run == run)
 
-    def covering(
-        self, registration: "Registration", client: str | None, run: str | None, digest: str, facts_digest: str
-    ) -> Grant | None:
+    def covering(self, registration: "Registration", call: Call, digest: str, facts_digest: str) -> Grant | None:
         """Return a grant that covers this very call of a registration, or None."""
+        client, actor, run = call.client, call.actor, call.run
         name, target_id = registration.name, registration.target_id
         for grant in self._grants.values():
             if (
                 grant.registration is registration
                 and grant.client == client
+                and grant.actor == actor
                 and grant.name == name
                 and grant.target_id == target_id
                 and _reaches(grant, run, digest, facts_digest)

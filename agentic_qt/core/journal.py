@@ -12,9 +12,11 @@ from typing import Protocol
 from agentic_qt.core.call import Outcome
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(kw_only=True, slots=True, eq=False)
 class Intent:
     """What is about to run: enough to find out later whether it did.
+
+    A value that nobody changes; it is not frozen, since one is made per change and freezing trebles what that costs.
 
     Args:
         call_id: Of the call.
@@ -46,8 +48,11 @@ class Journal(Protocol):
         """Write down that a handler is about to run; raising means that it does not."""
         ...
 
-    def outcome(self, call_id: str, outcome: Outcome) -> Awaitable[None] | None:
-        """Write down how it ended; a late end comes as a second outcome of the same call id."""
+    def outcome(self, intent: Intent, outcome: Outcome) -> Awaitable[None] | None:
+        """Write down how it ended; a late end comes as a second outcome of the same intent.
+
+        It is told of the intent, since a call id alone names nothing: two clients or runs may use the same.
+        """
         ...
 
 
@@ -70,9 +75,9 @@ class MemoryJournal:
         """Keep an intent."""
         self._entries.append((intent, []))
 
-    def outcome(self, call_id: str, outcome: Outcome) -> None:
+    def outcome(self, intent: Intent, outcome: Outcome) -> None:
         """Keep an outcome beside its intent; the newest intents are the likeliest."""
-        for intent, outcomes in reversed(self._entries):
-            if intent.call_id == call_id:
+        for known, outcomes in reversed(self._entries):
+            if known is intent:
                 outcomes.append(outcome)
                 return

@@ -39,6 +39,9 @@ class Lane:
             if self.holder is flight:  # handed over in the same turn of the loop
                 self.release(flight)
             raise
+        finally:
+            if self.holder is not flight:
+                self._waiting = deque(entry for entry in self._waiting if entry[0] is not flight)
 
     def withdraw(self, flight: Flight) -> None:
         """Take a stopped call out of the line; its wait ends at once."""

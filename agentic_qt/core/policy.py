@@ -23,16 +23,17 @@ class Policy:
     """Reads run, everything else is asked about, and what is on the deny list is refused.
 
     Args:
-        deny: Capability names that never run, with ``*`` as in ``"customer.*"``.
+        deny: Capability names that never run, with ``*`` as in ``"customer.*"``; a single name may be a string.
         rule: Called with the call and the capability; returns a `Decision`, or None for the rule by risk. It cannot
             turn a refusal of the deny list into anything else, and an error in it refuses.
     """
 
     def __init__(
-        self, *, deny: Iterable[str] = (), rule: Callable[[Call, Capability], Decision | None] | None = None
+        self, *, deny: Iterable[str] | str = (), rule: Callable[[Call, Capability], Decision | None] | None = None
     ) -> None:
-        self._deny = tuple(deny)
+        self._deny = (deny,) if isinstance(deny, str) else tuple(deny)
         self._rule = rule
+        self.has_rule = rule is not None
 
     def decide(self, call: Call, capability: Capability) -> Decision:
         """Judge one call; whatever is not clearly allowed is asked about or refused."""

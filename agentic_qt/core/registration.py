@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from agentic_qt.core.capability import Capability, Risk, Target
@@ -17,7 +18,11 @@ from agentic_qt.schema.validate import CompiledSchema, SchemaError, compile_sche
 if TYPE_CHECKING:
     from agentic_qt.core.registry import Registry
 
-_NAME = re.compile(r"[^\s\x00-\x1f\x7f]{1,128}")
+MAX_NAME = 128
+"""Characters of a capability's name."""
+_MAX_TARGET = 1024
+_NAME = re.compile(rf"[^\s\x00-\x1f\x7f\ud800-\udfff]{{1,{MAX_NAME}}}")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 class ChangeKind(StrEnum):
@@ -33,14 +38,18 @@ class ChangeKind(StrEnum):
 class Signature:
     """What a callable of the application takes, read once."""
 
-    __slots__ = ("accepts", "context", "required")
+    __slots__ = ("accepts", "context", "positional", "required")
 
     def __init__(self, function: Callable[..., Any]) -> None:
+        self.positional = ""
         try:
             parameters = inspect.signature(function).parameters.values()
         except (TypeError, ValueError):  # builtins without a signature: Python judges the call
             self.context, self.required, self.accepts = False, frozenset[str](), None
             return
+        for parameter in parameters:
+            if parameter.kind is parameter.POSITIONAL_ONLY and parameter.default is parameter.empty:
+                self.positional = parameter.name
         keyword = [p for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
         self.context = any(p.name == "ctx" for p in keyword)
         self.required = frozenset(p.name for p in keyword if p.default is p.empty and p.name != "ctx")
@@ -52,8 +61,10 @@ class Declared:
     """A capability that was checked: everything the pipeline needs of it, computed once."""
 
     __slots__ = (
+        "accepts",
         "handler",
         "input_schema",
+        "is_plain",
         "is_read",
         "output",
         "payload_tail",
@@ -61,7 +72,7 @@ class Declared:
         "required",
         "risk",
         "schema",
-        "validate",
+        "secrets",
     )
 
     def __init__(self, capability: Capability) -> None:
@@ -73,10 +84,14 @@ class Declared:
         self.output: CompiledSchema | None = None
         if capability.output_schema is not None:
             self.output = _compile(name, "output_schema", capability.output_schema, root="any")
-        self.validate = self.schema.is_valid
         self.handler = _check_handler(capability)
-        self.preview = None if capability.preview is None else Signature(capability.preview)
+        self.preview = _check_preview(capability, self.handler)
+        # What an open schema lets through must still be something that the handler can be called with.
         self.required = self.handler.required - set(self.input_schema.get("required", ()))
+        self.accepts = self.handler.accepts if is_open(self.input_schema) else None
+        self.is_plain = not self.required and self.accepts is None
+        may_hold_secrets = self.schema.mentions("writeOnly") or self.schema.mentions("password")
+        self.secrets = secret_properties(self.input_schema) if may_hold_secrets else frozenset()
         self.risk = capability.effective_risk
         self.is_read = self.risk is Risk.READ
         target_id = None if capability.target is None else capability.target.id
@@ -92,14 +107,18 @@ class Registration:
         mounted_revision: The catalogue's revision at which this name and target appeared.
         breaking_revision: The revision of the last change of name, target, schema, risk or handler.
         visible_revision: The revision since which it has been in the catalogue without a break.
+        hidden_revision: The revision at which it was last suspended, or 0.
+        busy_key: What stays busy when a handler does not end: the target, or the name where there is none.
     """
 
     __slots__ = (
         "_registry",
         "breaking_revision",
+        "busy_key",
         "capability",
         "declared",
         "disposed",
+        "hidden_revision",
         "mounted_revision",
         "reason",
         "suspended",
@@ -112,12 +131,14 @@ class Registration:
         self.capability = capability
         self.declared = declared
         self.target_id = None if capability.target is None else capability.target.id
+        self.busy_key = (self.target_id,) if self.target_id is not None else (None, capability.name)
         self.suspended = False
         self.disposed = False
         self.reason = ""
         self.mounted_revision = 0
         self.breaking_revision = 0
         self.visible_revision = 0
+        self.hidden_revision = 0
 
     @property
     def name(self) -> str:
@@ -161,7 +182,11 @@ class Registration:
         Raises:
             DeclarationError: The new declaration is malformed, its place is taken, or this registration was disposed.
         """
-        return self._registry._replace(self, replace(capability or self.capability, **changes))
+        try:
+            successor = replace(capability or self.capability, **changes)
+        except TypeError as error:
+            raise DeclarationError(f"{self!r} cannot be replaced: {error}") from error
+        return self._registry._replace(self, successor)
 
     def dispose(self) -> None:
         """Remove the capability; the second time does nothing."""
@@ -180,6 +205,30 @@ def closed(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**schema, "additionalProperties": False}
 
 
+def is_open(schema: Mapping[str, Any]) -> bool:
+    """Return whether a schema lets properties through that it does not name."""
+    return schema.get("additionalProperties", True) is not False or bool(schema.get("patternProperties"))
+
+
+def secret_properties(schema: Mapping[str, Any]) -> frozenset[str]:
+    """Return the properties that are, or hold, a secret (``writeOnly``, or a string of the format ``password``).
+
+    References are followed by their text alone: a property that refers to anything counts when any definition of the
+    schema is secret.
+    """
+    definitions = [schema.get(keyword, {}) for keyword in ("$defs", "definitions")]
+    shared = any(_is_secret(definition, shared=False) for definition in definitions)
+    properties = schema.get("properties", {})
+    return frozenset(name for name, inner in properties.items() if _is_secret(inner, shared=shared))
+
+
+def _is_secret(part: Any, *, shared: bool) -> bool:
+    if isinstance(part, Mapping):
+        own = part.get("writeOnly") is True or part.get("format") == "password" or (shared and "$ref" in part)
+        return own or any(_is_secret(inner, shared=shared) for inner in part.values())
+    return isinstance(part, list) and any(_is_secret(inner, shared=shared) for inner in part)
+
+
 def is_breaking(old: Registration, new: Registration) -> bool:
     """Whether a call planned on `old` must not run on `new`."""
     return (
@@ -192,11 +241,34 @@ def is_breaking(old: Registration, new: Registration) -> bool:
 
 
 def _check_fields(capability: Capability) -> None:
+    if not isinstance(capability, Capability):
+        raise DeclarationError(f"only a Capability can be registered, not {capability!r}")
     name = capability.name
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise DeclarationError(f"a capability's name must be 1 to 128 characters without spaces, not {name!r}")
-    if not isinstance(capability.description, str):
-        raise DeclarationError(f"{name!r}: the description must be a string, not {capability.description!r}")
+    for field in ("description", "title"):
+        if not isinstance(getattr(capability, field), str):
+            raise DeclarationError(f"{name!r}: {field} must be a string, not {getattr(capability, field)!r}")
+    for field in ("egress", "confirms_itself", "nested"):
+        if not isinstance(getattr(capability, field), bool):
+            raise DeclarationError(f"{name!r}: {field} must be True or False, not {getattr(capability, field)!r}")
+    _check_callables(capability)
+    timeout = capability.timeout
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0 < timeout < math.inf:
+        raise DeclarationError(f"{name!r}: timeout must be a number of seconds above 0, not {timeout!r}")
+    target = capability.target
+    if target is not None and not _is_target(target):
+        raise DeclarationError(f"{name!r}: target must be a Target with an id and a label (strings), not {target!r}")
+
+
+def _is_target(target: Any) -> bool:
+    if not isinstance(target, Target) or not isinstance(target.id, str) or not isinstance(target.label, str):
+        return False
+    return 0 < len(target.id) <= _MAX_TARGET and not _SURROGATE.search(target.id)
+
+
+def _check_callables(capability: Capability) -> None:
+    name = capability.name
     if not callable(capability.handler):
         raise DeclarationError(f"{name!r}: the handler must be callable, not {capability.handler!r}")
     try:
@@ -208,12 +280,32 @@ def _check_fields(capability: Capability) -> None:
         value = getattr(capability, field)
         if value is not None and not callable(value):
             raise DeclarationError(f"{name!r}: {field} must be callable, not {value!r}")
-    timeout = capability.timeout
-    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0 < timeout < math.inf:
-        raise DeclarationError(f"{name!r}: timeout must be a number of seconds above 0, not {timeout!r}")
-    target = capability.target
-    if target is not None and (not isinstance(target, Target) or not isinstance(target.id, str) or not target.id):
-        raise DeclarationError(f"{name!r}: target must be a Target with an id, not {target!r}")
+    for field in ("handler", "available", "preview", "approver"):
+        if getattr(capability, field) is not None and _is_generator(getattr(capability, field)):
+            raise DeclarationError(f"{name!r}: {field} must return or be awaited, and not yield")
+    if capability.available is not None and _is_async(capability.available):
+        raise DeclarationError(f"{name!r}: available must answer at once, so it cannot be async")
+
+
+def _bare(function: Any) -> Any:
+    while isinstance(function, partial):
+        function = function.func
+    if function is None or inspect.isroutine(function) or inspect.isclass(function):
+        return function
+    return getattr(type(function), "__call__", function)  # noqa: B004 - the code behind an object that is called
+
+
+def _is_generator(function: Any) -> bool:
+    bare = _bare(function)
+    if inspect.isasyncgenfunction(bare):
+        return True
+    code = getattr(inspect.unwrap(bare) if bare is not None else None, "__code__", None)
+    is_old_coroutine = code is not None and bool(code.co_flags & inspect.CO_ITERABLE_COROUTINE)
+    return inspect.isgeneratorfunction(bare) and not is_old_coroutine
+
+
+def _is_async(function: Any) -> bool:
+    return inspect.iscoroutinefunction(_bare(function))
 
 
 def _compile(name: str, field: str, schema: Any, **options: Any) -> CompiledSchema:
@@ -227,6 +319,10 @@ def _check_handler(capability: Capability) -> Signature:
     name, handler = capability.name, capability.handler
     signature = Signature(handler)
     properties = capability.input_schema.get("properties", {})
+    if signature.positional:
+        raise DeclarationError(
+            f"{name!r}: {handler!r} takes {signature.positional!r} by position only; it is called by keywords"
+        )
     if "_target" in properties:
         raise DeclarationError(f"{name!r}: the property '_target' is reserved for choosing a target")
     if signature.context and "ctx" in properties:
@@ -243,5 +339,20 @@ def _check_handler(capability: Capability) -> Signature:
     if missing and capability.input_schema.get("additionalProperties", False) is False:
         raise DeclarationError(
             f"{name!r}: {handler!r} needs {missing}, which the schema does not have; it has {sorted(properties)}"
+        )
+    return signature
+
+
+def _check_preview(capability: Capability, handler: Signature) -> Signature | None:
+    """The preview is called with what the handler is called with, so it may need no more than is always there."""
+    if capability.preview is None:
+        return None
+    signature = Signature(capability.preview)
+    there = handler.required | set(capability.input_schema.get("required", ()))
+    missing = sorted(signature.required - there)
+    if missing or signature.positional:
+        raise DeclarationError(
+            f"{capability.name!r}: the preview {capability.preview!r} needs {missing or [signature.positional]} by "
+            f"keyword; of the input only {sorted(there)} is always there"
         )
     return signature

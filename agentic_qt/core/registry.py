@@ -2,6 +2,7 @@
 
 import asyncio
 import concurrent.futures
+import contextlib
 import threading
 import time
 from collections.abc import Callable
@@ -69,10 +70,12 @@ class Registry:
         self.progresses: Observers[CallProgress] = Observers()
         self.lates: Observers[LateEnd] = Observers()
         self._pipeline = Pipeline(self)
+        self.busy = self._pipeline.ledger.busy  # calls that were given up and still keep their target busy
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = 0
-        self._submitted: set[concurrent.futures.Future[Outcome]] = set()
+        self._submitted: dict[concurrent.futures.Future[Outcome], asyncio.Task[Outcome] | None] = {}
         self._closed = False
+        self._lost: dict[str, int] = {}  # by name: the revision at which one of its targets last went away
 
     # The catalogue
 
@@ -110,6 +113,10 @@ class Registry:
         """Return the living registrations of a name by target id."""
         return self._places.get(name, {})
 
+    def lost_target_since(self, name: str, revision: int) -> bool:
+        """Return whether a target of that name went away after a revision."""
+        return self._lost.get(name, 0) > revision
+
     def names(self) -> tuple[str, ...]:
         """Return the names in the catalogue."""
         return tuple(self._places)
@@ -125,8 +132,14 @@ class Registry:
         Raises:
             asyncio.CancelledError: The caller's own task was cancelled; what is known was journaled before.
         """
-        if asyncio.get_running_loop() is not self._loop and not self._bind_running():
-            return await asyncio.wrap_future(self.submit(call))
+        if asyncio.get_running_loop() is not self._loop:
+            if not self._is_ours():
+                return await self._execute_elsewhere(call)
+            if not self._may_bind():
+                return _not_running("Calls of another event loop are still under way.")
+            self.bind(asyncio.get_running_loop())
+        if self._closed:
+            return _not_running("The application closed.")
         return await self._pipeline.execute(call)
 
     def submit(self, call: Call) -> "concurrent.futures.Future[Outcome]":
@@ -135,8 +148,8 @@ class Registry:
         Cancelling the future cancels the call as long as it has not begun. At `close`, every future settles.
         """
         future: concurrent.futures.Future[Outcome] = concurrent.futures.Future()
-        self._submitted.add(future)
-        future.add_done_callback(self._submitted.discard)
+        self._submitted[future] = None
+        future.add_done_callback(lambda done: self._submitted.pop(done, None))
         loop = self._loop
         try:
             is_running = loop is not None and not self._closed
@@ -145,18 +158,23 @@ class Registry:
         except RuntimeError:  # the loop was closed meanwhile
             is_running = False
         if not is_running:
-            hint = "The application is not running."
-            _settle(
-                future, Outcome(status=Status.UNAVAILABLE, code="not_running", hint=hint, retry="no", applied=False)
-            )
+            _settle(future, _not_running("The application is not running."))
         return future
 
     def bind(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Say which loop runs the handlers; to be called in that loop's thread. `execute` does it by itself."""
+        """Say which loop runs the handlers; to be called in that loop's thread. `execute` does it by itself.
+
+        What was under way in a loop before is closed: as ``unknown`` when it may have happened.
+        """
         if self._loop is not loop:
             self._loop = loop
             self._thread = threading.get_ident()
-            self._pipeline.budget.reset()
+            self._pipeline.abandon()
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop | None:
+        """The loop that runs the handlers, once it is known."""
+        return self._loop
 
     def cancel(self, call_id: str, *, client: str | None = None, run: str | None = None) -> bool:
         """Stop a call: set its token, withdraw its approval, cancel its handler; returns whether it was open."""
@@ -166,6 +184,10 @@ class Registry:
         """Return what is known of a call: its outcome, a late one included; None when it is not known or still open."""
         flight = self._pipeline.ledger.find(call_id, client, run)
         return None if flight is None else flight.outcome
+
+    def known(self, call_id: str, *, client: str | None = None, run: str | None = None) -> Flight | None:
+        """Return the call of that id as long as it is remembered; of another run of the client if not of this one."""
+        return self._pipeline.ledger.known(call_id, client, run)
 
     def settle(self, call_id: str, outcome: Outcome, *, client: str | None = None, run: str | None = None) -> bool:
         """Say what became of an ``unknown`` call, as a person or trusted code found out: the way out of it.
@@ -184,9 +206,15 @@ class Registry:
         self._pipeline.ledger.end_run(run)
         self.approvals.grants.end_run(run)
 
-    def at_work(self, flight: Flight) -> Flight | None:
-        """Return the call that was given up and still keeps this call's target busy."""
-        return self._pipeline.ledger.busy.get(flight.busy_key)
+    def repeats(self, flight: Flight, at_work: Flight) -> Outcome | None:
+        """Return the outcome of the call at work when it is not known and this call is the same one again."""
+        outcome = at_work.outcome
+        if outcome is None or outcome.status is not Status.UNKNOWN or at_work.registration is not flight.registration:
+            return None
+        if at_work.canonical != flight.canonical:
+            return None
+        self._pipeline.ledger.repeat(flight, at_work)
+        return outcome
 
     def close(self) -> None:
         """End everything: pending approvals are denied, running calls stopped, futures of other threads settled."""
@@ -225,6 +253,10 @@ class Registry:
             registration.mounted_revision = registration.breaking_revision = self.revision
         if kind in (ChangeKind.MOUNTED, ChangeKind.RESUMED):
             registration.visible_revision = self.revision
+        elif kind is ChangeKind.SUSPENDED:
+            registration.hidden_revision = self.revision
+        elif kind is ChangeKind.DISPOSED and registration.target_id is not None:
+            self._lost[registration.name] = self.revision
         self._changes.tell(CatalogueChange(kind=kind, registration=registration, revision=self.revision))
 
     def _remove(self, registration: Registration) -> None:
@@ -250,13 +282,15 @@ class Registry:
                 del self._places[old.name]
             self._places.setdefault(new.name, {})[new.target_id] = new
         old.disposed = True
-        new.suspended, new.reason = old.suspended, old.reason
+        new.suspended, new.reason, new.hidden_revision = old.suspended, old.reason, old.hidden_revision
         self.approvals.grants.void(old)
         next_revision = self.revision + 1
         breaking = is_breaking(old, new)
         new.breaking_revision = next_revision if breaking else old.breaking_revision
         new.mounted_revision = old.mounted_revision if same_place else next_revision
         new.visible_revision = old.visible_revision if same_place else next_revision
+        if not same_place and old.target_id is not None:
+            self._lost[old.name] = next_revision
         self._changed(ChangeKind.REPLACED, new)
         return new
 
@@ -271,12 +305,28 @@ class Registry:
                 f"{_quote(new)} and {_quote(others[0])} share a name, so each needs a target of its own"
             )
 
-    def _bind_running(self) -> bool:
-        loop = self._loop
-        if loop is None or loop.is_closed() or self._thread == threading.get_ident():
-            self.bind(asyncio.get_running_loop())
-            return True
-        return False
+    def _is_ours(self) -> bool:
+        """Whether the running loop may be, or become, the one that runs the handlers: not in another thread."""
+        return self._loop is None or self._loop.is_closed() or self._thread == threading.get_ident()
+
+    def _may_bind(self) -> bool:
+        """Whether nothing is under way in a loop that could still go on with it."""
+        return self._loop is None or self._loop.is_closed() or self._pipeline.is_idle
+
+    async def _execute_elsewhere(self, call: Call) -> Outcome:
+        future = self.submit(call)
+        try:
+            return await asyncio.wrap_future(future)
+        except asyncio.CancelledError:
+            if self._loop is not None:
+                with contextlib.suppress(RuntimeError):  # that loop was closed meanwhile
+                    self._loop.call_soon_threadsafe(self._stop_submitted, future)
+            raise
+
+    def _stop_submitted(self, future: "concurrent.futures.Future[Outcome]") -> None:
+        task = self._submitted.get(future)
+        if task is not None:
+            task.cancel()
 
     def _start_submitted(
         self, loop: asyncio.AbstractEventLoop, call: Call, future: "concurrent.futures.Future[Outcome]"
@@ -285,6 +335,7 @@ class Registry:
             return
         task = loop.create_task(self._pipeline.execute(call))
         self._pipeline.hold(task)
+        self._submitted[future] = task
         task.add_done_callback(lambda done: _settle(future, _outcome_of(done)))
 
 
@@ -295,8 +346,13 @@ def _outcome_of(task: "asyncio.Task[Outcome]") -> Outcome:
 
 
 def _settle(future: "concurrent.futures.Future[Outcome]", outcome: Outcome) -> None:
-    if not future.done():
+    # It may be cancelled in its own thread at any moment; then nobody waits for it.
+    with contextlib.suppress(concurrent.futures.InvalidStateError):
         future.set_result(outcome)
+
+
+def _not_running(hint: str) -> Outcome:
+    return Outcome(status=Status.UNAVAILABLE, code="not_running", hint=hint, retry="no", applied=False)
 
 
 def _quote(registration: Registration) -> str:

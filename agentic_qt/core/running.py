@@ -6,15 +6,16 @@ import inspect
 import logging
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from agentic_qt.core.admission import cut, is_text
 from agentic_qt.core.budget import Budget
 from agentic_qt.core.call import RETRY, CallCancelled, Outcome, Status
-from agentic_qt.core.capability import Capability
 from agentic_qt.core.errors import CapabilityError
 from agentic_qt.core.events import AuditKind
 from agentic_qt.core.flight import CallContext, Flight
-from agentic_qt.core.gates import check, ending
+from agentic_qt.core.gates import check, check_again, ending
 from agentic_qt.core.registration import Registration
 from agentic_qt.core.sealing import SealError, seal
 from agentic_qt.core.starting import GIVEN_UP, Refused, absorb, call_swapped_out, finish, start_nested
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from agentic_qt.core.registry import Registry
 
 _log = logging.getLogger("agentic_qt.core.running")
+_MAX_CODE = 64
+_MAX_HINT = 2000
 _current: contextvars.ContextVar["tuple[Registry, Flight] | None"] = contextvars.ContextVar(
     "agentic_qt_call", default=None
 )
@@ -72,9 +75,9 @@ class Running:
         token = _current.set((self._registry, flight))
         try:
             if capability.nested:
-                result = await self._start_nested(flight, capability, kwargs)
+                result = await self._start_nested(flight, registration, kwargs)
             else:
-                self._begin(flight)
+                self._begin(flight, registration)
                 result = call_swapped_out(asyncio.get_running_loop(), flight.task, capability.handler, kwargs)
             if result is not None and inspect.isawaitable(result):
                 self.budget.start(asyncio.get_running_loop(), flight, capability.timeout)
@@ -100,10 +103,10 @@ class Running:
     def interrupted(self, flight: Flight) -> Outcome:
         """The outcome of a handler that was given up: by its budget, by Stop, or with the caller's task."""
         overdue = flight.given_up == "overdue"
-        is_read = flight.registration is None or flight.registration.declared.is_read
+        is_read = flight.is_read
         if flight.started_at == 0.0:
             return ending(self._registry, flight, Status.CANCELLED, "stopped", "It was stopped before it began.")
-        applied: Any = list(flight.applied) or (False if is_read else None)
+        applied: Any = self._facts(flight) or (False if is_read else None)
         if is_read and overdue:
             hint = "It took too long and was stopped."
             return ending(self._registry, flight, Status.FAILED, "timeout", hint, retry="later")
@@ -117,18 +120,25 @@ class Running:
         hint = "It was stopped while it ran; `applied` lists what had been done." if applied else "It was stopped."
         return ending(self._registry, flight, Status.CANCELLED, "stopped", hint, applied=applied)
 
-    async def _start_nested(self, flight: Flight, capability: Capability, kwargs: Mapping[str, Any]) -> Any:
+    async def _start_nested(self, flight: Flight, registration: Registration, kwargs: Mapping[str, Any]) -> Any:
+        capability = registration.capability
+
         def begin() -> Any:
-            self._begin(flight)
+            self._begin(flight, registration)
             return capability.handler(**kwargs)
 
         loop = asyncio.get_running_loop()
         self.budget.start(loop, flight, capability.timeout)
-        return await start_nested(loop, flight, lambda call: check(self._registry, call), begin, self._late_end(flight))
+        gates = partial(check_again, self._registry)
+        return await start_nested(loop, flight, gates, begin, self._late_end(flight))
 
-    def _begin(self, flight: Flight) -> None:
-        flight.started_at = time.perf_counter()
+    def _begin(self, flight: Flight, registration: Registration) -> None:
         self._note(AuditKind.EXECUTING, flight)
+        # Hooks and observers run code of the application, and that may have taken the capability away.
+        if registration.disposed or registration.suspended or flight.stopped:
+            refusal = check(self._registry, flight) or self.interrupted(flight)
+            raise Refused(refusal)
+        flight.started_at = time.perf_counter()
 
     def _late_end(self, flight: Flight) -> Callable[[Any, BaseException | None], None]:
         def late(result: Any, error: BaseException | None) -> None:
@@ -139,28 +149,25 @@ class Running:
 
     def _ended(self, flight: Flight, result: Any, error: BaseException | None) -> Outcome:
         registry = self._registry
-        facts: Any = list(flight.applied) or None
         if error is None:
             return self._sealed(flight, result)
+        facts = self._facts(flight)
         if isinstance(error, CapabilityError):
-            retry = "later" if error.retryable else ""
-            applied = facts or error.applied
-            return ending(registry, flight, Status.FAILED, error.code, error.hint, applied=applied, retry=retry)
+            return failure(registry, flight, error, facts or self._shown(error.applied))
         if isinstance(error, CallCancelled):
             return ending(registry, flight, Status.CANCELLED, "stopped", "It was stopped.", applied=facts or False)
         _log.error("The handler of %s failed", flight.call.name, exc_info=error)
-        is_read = flight.registration is not None and flight.registration.declared.is_read
         hint = "It failed inside the application; the details are in the application's log."
-        applied = facts or (False if is_read else None)
+        applied = facts or (False if flight.is_read else None)
         return ending(registry, flight, Status.FAILED, "handler_error", hint, applied=applied)
 
     def _sealed(self, flight: Flight, result: Any) -> Outcome:
         """Step 8: the result as plain data. It happened, so a result that cannot be shown is no reason to repeat it."""
         registry, registration = self._registry, flight.registration
-        is_read = registration is None or registration.declared.is_read
+        is_read = flight.is_read
         code = hint = ""
         try:
-            data = seal(result)
+            data = result if result is None else seal(result)
             if registry.redact is not None:
                 data = seal(registry.redact(data))
             if registration is not None:
@@ -169,6 +176,8 @@ class Running:
             _log.exception("The result of %s cannot be shown", flight.call.name)
             data = None
             code = error.code if isinstance(error, SealError) else "redaction_error"
+            if inspect.isgenerator(result) or inspect.isasyncgen(result):  # its body never ran
+                return ending(registry, flight, Status.FAILED, code, "It gave no result.", applied=None)
             if is_read:
                 return ending(registry, flight, Status.FAILED, code, "The result cannot be shown.")
             hint = "It was done; only the result cannot be shown. Do not call it again."
@@ -184,6 +193,27 @@ class Running:
             call_id=flight.call_id,
             revision=registry.revision,
         )
+
+    def _facts(self, flight: Flight) -> list[Any] | None:
+        """Return what the handler reported as applied; as much of it as can be shown."""
+        return [self._shown(fact) for fact in flight.applied] or None
+
+    def _shown(self, fact: Any) -> Any:
+        redact = self._registry.redact
+        try:
+            sealed = seal(fact)
+            return sealed if redact is None or isinstance(sealed, bool) else seal(redact(sealed))
+        except Exception:
+            _log.exception("What was applied cannot be shown")
+            return "(not shown)"
+
+
+def failure(registry: "Registry", flight: Flight, error: CapabilityError, applied: Any) -> Outcome:
+    """The outcome of what a handler or a preview raised for the model: its own code and words, in bounds."""
+    code = error.code if is_text(error.code, _MAX_CODE) and error.code else "handler_error"
+    hint = error.hint if is_text(error.hint, _MAX_HINT) else cut(str(error.hint), _MAX_HINT) or ""
+    retry = "later" if error.retryable is True else ""
+    return ending(registry, flight, Status.FAILED, code, hint, applied=applied, retry=retry)
 
 
 def _check_output(registration: Registration, data: Any) -> None:

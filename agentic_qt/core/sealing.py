@@ -11,6 +11,8 @@ from pathlib import PurePath
 from typing import Any
 from uuid import UUID
 
+from agentic_qt.schema.canonical import MAX_DEPTH
+
 MAX_DATA_BYTES = 1024 * 1024
 """Results above this are refused: a handler that has more pages it."""
 
@@ -46,7 +48,8 @@ _PLAIN = frozenset({type(None), bool, int})
 def seal(value: Any) -> Any:
     """Return `value` as plain JSON data that shares nothing with the application.
 
-    Dataclasses, enums, dates, decimals, paths, UUIDs, sets and mappings are understood.
+    Dataclasses, enums, dates, decimals, paths, UUIDs, sets and mappings are understood; keys that are numbers become
+    their text. It may be nested 64 levels deep, as all JSON here.
 
     Raises:
         SealError: It is not JSON (``result_not_json``) or larger than a mebibyte (``result_too_large``).
@@ -55,9 +58,27 @@ def seal(value: Any) -> Any:
         return value
     try:
         text = _encode(value)
-        text.encode()  # a lone surrogate is not text
-    except (TypeError, ValueError, RecursionError) as error:
+        size = len(text) if text.isascii() else len(text.encode())  # a lone surrogate is not text
+        if size <= MAX_DATA_BYTES:
+            data = json.loads(text)
+            if text.count("[") + text.count("{") > MAX_DEPTH:
+                _check_depth(data)
+            return data
+    except Exception as error:  # whatever the values of an application raise when they are looked at
         raise SealError("result_not_json", f"the result is not JSON: {type(value).__name__}") from error
-    if len(text) > MAX_DATA_BYTES:
-        raise SealError("result_too_large", f"the result has {len(text)} characters; {MAX_DATA_BYTES} are allowed")
-    return json.loads(text)
+    raise SealError("result_too_large", f"the result has {size} bytes; {MAX_DATA_BYTES} are allowed")
+
+
+def _check_depth(data: Any) -> None:
+    level = [data]
+    for _ in range(MAX_DEPTH + 1):
+        below: list[Any] = []
+        for item in level:
+            if isinstance(item, dict):
+                below.extend(item.values())
+            elif isinstance(item, list):
+                below.extend(item)
+        if not below:
+            return
+        level = below
+    raise ValueError(f"it is nested deeper than {MAX_DEPTH} levels")

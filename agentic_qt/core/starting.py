@@ -8,7 +8,7 @@
   that can answer Stop and the budget while a nested loop turns.
 - An async handler is awaited in place, without a task of its own. When it does not end after it was cancelled, the
   rest of it
-  moves to a task and the call is given up as ``unknown``.
+  moves to a task; when that does not end in a moment either, the call is given up as ``unknown``.
 """
 
 import asyncio
@@ -19,6 +19,7 @@ from collections.abc import Callable, Coroutine, Generator
 from types import CoroutineType, coroutine
 from typing import Any
 
+from agentic_qt.core.budget import Budget
 from agentic_qt.core.call import Outcome
 from agentic_qt.core.flight import Flight
 
@@ -27,7 +28,11 @@ _log = logging.getLogger("agentic_qt.core.starting")
 GIVEN_UP = object()
 """Returned instead of a result when the handler goes on without us; its end is told to `late`."""
 
+GRACE = 0.04
+"""Seconds to see the cancel token before a handler is cancelled, and again to clean up; Stop answers within 100 ms."""
+
 Late = Callable[[Any, BaseException | None], None]
+Hold = Callable[["asyncio.Task[Any]"], None]
 
 
 class Refused(Exception):  # noqa: N818 - carries an outcome, is no error
@@ -52,27 +57,65 @@ def call_swapped_out(
 
 
 async def consult(
-    flight: Flight, function: Callable[..., Any], kwargs: Any, hold: Callable[["asyncio.Task[Any]"], None]
+    flight: Flight, function: Callable[..., Any], kwargs: Any, hold: Hold, budget: Budget | None = None
 ) -> Any:
     """Ask a function of the application (a permission hook, a preview, an approver), sync or async; Stop reaches it.
 
+    Args:
+        flight: The call.
+        function: Whom to ask.
+        kwargs: With what.
+        hold: Keeps a task alive.
+        budget: Ends it after the capability's time; None where a person is waited for.
+
     Raises:
-        Whatever the function raises, and CancelledError when the call was stopped meanwhile.
+        Whatever the function raises, TimeoutError past the budget, and CancelledError when the call was stopped.
     """
     flight.running = True
     try:
         answer = call_swapped_out(asyncio.get_running_loop(), flight.task, function, kwargs)
-        if inspect.isawaitable(answer):
-            answer = await finish(answer, flight, _nobody_waits, hold)
+        if answer is not None and inspect.isawaitable(answer):
+            answer = await _within(answer, flight, hold, budget)
+        elif flight.cancels:  # it turned a loop of its own meanwhile
+            await absorb(flight)
     finally:
         flight.running = False
-    if answer is GIVEN_UP:
-        flight.detached = False  # it was only asked; nothing that it does counts
+    if flight.stopped:  # it answered all the same, but nobody wants to know any more
         raise asyncio.CancelledError
     return answer
 
 
-async def finish(result: Any, flight: Flight, late: Late, hold: Callable[["asyncio.Task[Any]"], None]) -> Any:
+async def wait_within(awaitable: Any, flight: Flight, hold: Hold, budget: Budget) -> Any:
+    """Await something of the application within the capability's time; raises as `consult`."""
+    return await consult(flight, lambda: awaitable, {}, hold, budget)
+
+
+async def _within(awaitable: Any, flight: Flight, hold: Hold, budget: Budget | None) -> Any:
+    overdue = False
+    if budget is not None and flight.registration is not None:
+        budget.start(asyncio.get_running_loop(), flight, flight.registration.capability.timeout)
+    try:
+        answer = await finish(awaitable, flight, _nobody_waits, hold)
+    except asyncio.CancelledError:
+        overdue = flight.given_up == "overdue" and not flight.caller_cancelled
+        if not overdue:
+            raise
+        answer = None
+    finally:
+        if budget is not None:
+            budget.end(flight)
+        flight.detached = False  # it was only asked; nothing that it does counts
+        if flight.given_up == "overdue":
+            flight.given_up = ""
+            overdue = overdue or not flight.caller_cancelled
+    if overdue:
+        raise TimeoutError
+    if answer is GIVEN_UP:
+        raise asyncio.CancelledError
+    return answer
+
+
+async def finish(result: Any, flight: Flight, late: Late, hold: Hold) -> Any:
     """Await what an async handler returned, in place; returns its result or `GIVEN_UP`.
 
     Raises:
@@ -80,9 +123,13 @@ async def finish(result: Any, flight: Flight, late: Late, hold: Callable[["async
     """
     routine: Coroutine[Any, Any, Any] = result if isinstance(result, CoroutineType) else _as_coroutine(result)
     try:
-        return await _drive(routine, flight, late, hold)
+        answer = await _drive(routine, flight)
+        if type(answer) is _GoesOn:
+            answer = await _wind_down(routine, answer, flight, late, hold)
+        return answer
     finally:
-        await absorb(flight)
+        if flight.cancels:
+            await absorb(flight)
 
 
 async def start_nested(
@@ -163,10 +210,17 @@ async def _as_coroutine(awaitable: Any) -> Any:
     return await awaitable
 
 
+class _GoesOn:
+    """What a handler that was cancelled awaits instead of ending."""
+
+    __slots__ = ("waits_for",)
+
+    def __init__(self, waits_for: Any) -> None:
+        self.waits_for = waits_for
+
+
 @coroutine
-def _drive(
-    routine: Coroutine[Any, Any, Any], flight: Flight, late: Late, hold: Callable[["asyncio.Task[Any]"], None]
-) -> Generator[Any, Any, Any]:
+def _drive(routine: Coroutine[Any, Any, Any], flight: Flight) -> Generator[Any, Any, Any]:
     error: BaseException | None = None
     while True:
         try:
@@ -174,10 +228,7 @@ def _drive(
         except StopIteration as stop:
             return stop.value
         if error is not None and flight.given_up:
-            # It was cancelled and goes on: nobody can end it, so nobody waits for it either.
-            flight.detached = True
-            hold(asyncio.get_running_loop().create_task(_rest(routine, waits_for, late)))
-            return GIVEN_UP
+            return _GoesOn(waits_for)
         error = None
         try:
             yield waits_for
@@ -186,17 +237,36 @@ def _drive(
             raise
         except BaseException as caught:
             error = caught
+            # For the case that it ends in another way: the caller is to hear of its cancellation all the same.
+            flight.swallowed = isinstance(caught, asyncio.CancelledError) and flight.caller_cancelled
 
 
-async def _rest(routine: Coroutine[Any, Any, Any], waits_for: Any, late: Late) -> None:
-    try:
-        result = await _continue(routine, waits_for)
-    except (KeyboardInterrupt, GeneratorExit):
-        raise
-    except BaseException as error:
-        late(None, error)
-    else:
-        late(result, None)
+async def _wind_down(
+    routine: Coroutine[Any, Any, Any], goes_on: _GoesOn, flight: Flight, late: Late, hold: Hold
+) -> Any:
+    """Give a handler that was cancelled a moment to clean up (``async with`` awaits); then nobody waits any more."""
+    rest = asyncio.get_running_loop().create_task(_rest(routine, goes_on.waits_for))
+    hold(rest)
+    with contextlib.suppress(asyncio.CancelledError):  # the caller's own: it is raised below
+        await asyncio.wait({rest}, timeout=GRACE)
+    if rest.done():
+        return rest.result()
+    flight.detached = True
+    rest.add_done_callback(lambda ended: late(*_end_of(ended)))
+    if flight.caller_cancelled:
+        raise asyncio.CancelledError
+    return GIVEN_UP
+
+
+def _end_of(task: "asyncio.Task[Any]") -> tuple[Any, BaseException | None]:
+    if task.cancelled():
+        return None, asyncio.CancelledError()
+    error = task.exception()
+    return (None, error) if error is not None else (task.result(), None)
+
+
+async def _rest(routine: Coroutine[Any, Any, Any], waits_for: Any) -> Any:
+    return await _continue(routine, waits_for)
 
 
 @coroutine

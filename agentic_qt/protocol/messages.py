@@ -1,6 +1,6 @@
 """Messages on the wire: OpenAI Chat Completions messages as plain dicts. The door to results and history too."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -67,6 +67,8 @@ def assistant_message(
     return message
 
 
-def tool_message(tool_call_id: str, outcome: Outcome) -> dict[str, Any]:
-    """Return the one answer to a tool call."""
-    return {"role": "tool", "tool_call_id": tool_call_id, "content": encode(outcome)}
+def tool_message(
+    tool_call_id: str, outcome: Outcome, *, origin: str = "", keep: Callable[[str], str] | None = None
+) -> dict[str, Any]:
+    """Return the one answer to a tool call; `origin` and `keep` as `encode` takes them."""
+    return {"role": "tool", "tool_call_id": tool_call_id, "content": encode(outcome, origin=origin, keep=keep)}

@@ -5,17 +5,19 @@ that is for the gates to judge, by the revision that the decoded call carries.
 """
 
 import difflib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from agentic_qt.core.call import RETRY, Call, Outcome, Status
 from agentic_qt.core.capability import Target
-from agentic_qt.core.registration import Registration, closed
+from agentic_qt.core.registration import Registration
 from agentic_qt.core.registry import Registry
 from agentic_qt.protocol.messages import ToolCall
 from agentic_qt.protocol.names import wire_names
+from agentic_qt.protocol.tool_list import Definition, ToolList
 from agentic_qt.protocol.tool_schema import TARGET_PROPERTY, expectation, parameters_of
 from agentic_qt.schema.canonical import InputError, parse
 
@@ -31,23 +33,40 @@ _MAX_SHOWN_NAME = 80
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tool:
-    """One entry of the tools array and the capability behind it."""
+    """One entry of the tools array and the capability behind it.
+
+    Args:
+        name: The capability's.
+        definition: What the model is shown.
+        source: What the definition was made of: the same source gives the same definition.
+    """
 
     name: str
-    definition: Mapping[str, Any]
+    definition: Definition
+    source: tuple[Any, ...] = ()
+
+    def is_made_of(self, source: tuple[Any, ...]) -> bool:
+        """Whether the definition would come out the same; schemas are compared by identity, as nobody changes them."""
+        return len(source) == len(self.source) and all(
+            ours is theirs or (not isinstance(ours, Mapping) and ours == theirs)
+            for ours, theirs in zip(self.source, source, strict=True)
+        )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Snapshot:
     """The catalogue as a model sees it, in the catalogue's own stable order.
 
     Args:
         revision: The registry's revision that this was made at.
         entries: The tools by their exact wire names.
+        hidden: Tools that live but were not shown; a call of one is decoded all the same, since it is for the gates
+            and not for a list to say what may run.
     """
 
     revision: int
     entries: Mapping[str, Tool]
+    hidden: Mapping[str, Tool] = field(default_factory=dict)
 
     @classmethod
     def of(cls, registry: Registry) -> "Snapshot":
@@ -60,24 +79,30 @@ class Snapshot:
         """
         known = _latest.get(registry)
         if known is None or known.revision != registry.revision:
-            known = _latest[registry] = cls._build(registry)
+            known = _latest[registry] = cls._build(registry, {} if known is None else known.entries)
         return known
 
     @classmethod
-    def _build(cls, registry: Registry) -> "Snapshot":
+    def _build(cls, registry: Registry, before: Mapping[str, Tool]) -> "Snapshot":
+        """Make the snapshot of now; entries that stayed the same are those of the one before."""
         by_name: dict[str, list[Registration]] = {}
         for registration in registry.visible:
             by_name.setdefault(registration.name, []).append(registration)
-        entries = {
-            wire: Tool(name=name, definition=_definition(wire, by_name[name]))
-            for wire, name in wire_names(by_name).items()
-        }
+        entries = {wire: _tool(wire, by_name[name], before.get(wire)) for wire, name in wire_names(by_name).items()}
         return cls(revision=registry.revision, entries=entries)
 
-    @property
-    def tools(self) -> list[Mapping[str, Any]]:
+    def only(self, names: Container[str]) -> "Snapshot":
+        """Return a snapshot that shows only the capabilities of these names, in the same order and revision."""
+        shown = {wire: tool for wire, tool in self.entries.items() if tool.name in names}
+        if len(shown) == len(self.entries):
+            return self
+        hidden = {wire: tool for wire, tool in self.entries.items() if wire not in shown}
+        return Snapshot(revision=self.revision, entries=shown, hidden={**self.hidden, **hidden})
+
+    @cached_property
+    def tools(self) -> ToolList:
         """The tools array of a request: OpenAI function tools."""
-        return [tool.definition for tool in self.entries.values()]
+        return ToolList(tool.definition for tool in self.entries.values())
 
     def decode(
         self,
@@ -99,7 +124,7 @@ class Snapshot:
             call_id: Our own id of the call; providers repeat theirs.
             reason: The model's own words around the call.
         """
-        tool = self.entries.get(tool_call.name)
+        tool = self.entries.get(tool_call.name) or self.hidden.get(tool_call.name)
         if tool is None:
             return self._no_such(tool_call.name, call_id)
         parameters = tool.definition["function"]["parameters"]
@@ -145,20 +170,22 @@ class Snapshot:
 _latest: WeakKeyDictionary[Registry, Snapshot] = WeakKeyDictionary()
 
 
-def _definition(wire: str, registrations: list[Registration]) -> dict[str, Any]:
+def _tool(wire: str, registrations: Sequence[Registration], before: Tool | None) -> Tool:
+    first = registrations[0]
     targets: list[Target] = []
     if len(registrations) > 1:
         targets = [registration.target for registration in registrations if registration.target is not None]
     # As declared, since the order of properties tells a model something; closed as the registry closes it.
-    schemas = [closed(registration.capability.input_schema) for registration in registrations]
-    return {
-        "type": "function",
-        "function": {
-            "name": wire,
-            "description": _shortened(registrations[0].capability.description),
-            "parameters": parameters_of(schemas, targets),
-        },
+    schemas = [registration.input_schema for registration in registrations]
+    source = (first.name, first.capability.description, *schemas, *targets)
+    if before is not None and before.is_made_of(source):
+        return before
+    function = {
+        "name": wire,
+        "description": _shortened(first.capability.description),
+        "parameters": parameters_of(schemas, targets),
     }
+    return Tool(name=first.name, definition=Definition(type="function", function=function), source=source)
 
 
 def _shortened(text: str) -> str:

@@ -1,18 +1,11 @@
-"""Refuses combinations of Python and PySide6 that are known to crash; imports nothing of Qt."""
+"""Refuses combinations of Python and PySide6 that are known to crash; loads no library of Qt."""
 
 import sys
-from importlib.metadata import PackageNotFoundError, version
+
+import PySide6
 
 BROKEN_PYSIDE = "6.12.0"
 FIXED_BY_PYTHON = (3, 12)
-
-
-def installed_pyside() -> str:
-    """Return the version of the installed PySide6-Essentials, or ``""`` when no distribution tells."""
-    try:
-        return version("PySide6-Essentials")
-    except PackageNotFoundError:
-        return ""
 
 
 def check_platform(pyside: str | None = None, python: tuple[int, int] | None = None) -> None:
@@ -27,7 +20,7 @@ def check_platform(pyside: str | None = None, python: tuple[int, int] | None = N
     Raises:
         ImportError: The pair is the broken one; the message says what to install.
     """
-    found = installed_pyside() if pyside is None else pyside
+    found = PySide6.__version__ if pyside is None else pyside
     running = sys.version_info[:2] if python is None else python
     if found == BROKEN_PYSIDE and running < FIXED_BY_PYTHON:
         raise ImportError(

@@ -70,6 +70,21 @@ def canonical(value: Any, *, max_bytes: int | None = MAX_BYTES) -> bytes:
     return data
 
 
+def canonical_of_easy(value: Any, *, max_bytes: int = MAX_BYTES) -> bytes:
+    """Return the canonical JSON of a value that the caller knows to be easy, as `_easy_cost` has it.
+
+    Raises:
+        InputError: A text has half of a surrogate pair, or the result is too long.
+    """
+    try:
+        data = "".join(_encode_easy(value, 0)).encode()
+    except UnicodeEncodeError:
+        return canonical(value, max_bytes=max_bytes)  # finds the place; it raises
+    if len(data) > max_bytes:
+        raise _too_large(max_bytes)
+    return data
+
+
 def digest(data: bytes) -> str:
     """Return the SHA-256 of some bytes as 64 hexadecimal digits."""
     return hashlib.sha256(data).hexdigest()

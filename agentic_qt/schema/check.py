@@ -31,9 +31,9 @@ _CHILD_SINGLES: Final = (
     "unevaluatedProperties",
     "contentSchema",
 )
-_MAPS: Final = IN_PLACE_MAPS + _CHILD_MAPS
-_LISTS: Final = IN_PLACE_LISTS + _CHILD_LISTS
-_SINGLES: Final = IN_PLACE_SINGLES + _CHILD_SINGLES
+_MAPS: Final = frozenset(IN_PLACE_MAPS + _CHILD_MAPS)
+_LISTS: Final = frozenset(IN_PLACE_LISTS + _CHILD_LISTS)
+_SINGLES: Final = frozenset(IN_PLACE_SINGLES + _CHILD_SINGLES)
 _NOT_AT_ROOT: Final = ("oneOf", "anyOf", "allOf", "not", "if", "$ref", "$dynamicRef", "enum", "const")
 _REFUSED: Final = {
     "dependencies": "engines disagree on it in 2020-12; write dependentSchemas or dependentRequired",
@@ -151,15 +151,15 @@ def _check_keywords(node: Mapping[str, Any], pointer: str) -> None:
 
 
 def _children(node: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    for keyword in _MAPS:
-        for name, child in node.get(keyword, {}).items():
-            yield pointer_token(keyword) + pointer_token(name), child
-    for keyword in _LISTS:
-        for index, child in enumerate(node.get(keyword, ())):
-            yield f"/{keyword}/{index}", child
-    for keyword in _SINGLES:
-        if keyword in node:
-            yield f"/{keyword}", node[keyword]
+    for keyword, value in node.items():
+        if keyword in _MAPS:
+            for name, child in value.items():
+                yield f"/{keyword}{pointer_token(name)}", child
+        elif keyword in _LISTS:
+            for index, child in enumerate(value):
+                yield f"/{keyword}/{index}", child
+        elif keyword in _SINGLES:
+            yield f"/{keyword}", value
 
 
 def _follow(value: Any, pointer: str) -> Any:

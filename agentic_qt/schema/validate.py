@@ -12,10 +12,12 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, Final
 
-from agentic_qt.schema.canonical import MAX_DEPTH, InputError, canonical, digest
+from agentic_qt.schema.canonical import MAX_DEPTH, InputError, canonical, canonical_of_easy, digest
 from agentic_qt.schema.check import Root, Schema, SchemaError, SchemaMap, check_root, map_schema
 from agentic_qt.schema.issues import Issue, explain
+from agentic_qt.schema.plain import is_plain
 from agentic_qt.schema.work import measure
+from agentic_qt.schema.work_bound import bound
 
 try:
     from agentic_qt.schema.engine_rust import Engine, check_meta
@@ -37,32 +39,48 @@ _HARMLESS_VISITS: Final = 500
 
 
 class CompiledSchema:
-    """A schema that was checked and compiled.
+    """A schema that was checked and compiled; a plain one is compiled when it is first needed.
+
+    Args:
+        data: Its canonical JSON.
+        root: What the root may be.
+        plain: It was found plain (`agentic_qt.schema.plain`) and its root was checked: nothing is left to check,
+            and it cannot fail to compile.
 
     Attributes:
-        schema: The schema as frozen JSON; do not change it.
         fingerprint: SHA-256 of its canonical JSON.
-        is_valid: Whether a value obeys it; for nearly all schemas the bound method of the engine itself.
+        is_valid: Whether a value obeys it; for nearly all schemas, once compiled, the bound method of the engine
+            itself.
         max_depth: How deep a value may be; 64 unless the schema branches and refers to itself.
     """
 
-    __slots__ = ("_engine", "_visits", "fingerprint", "is_valid", "max_depth", "schema")
+    __slots__ = ("_compiled", "_data", "_visits", "fingerprint", "is_valid", "max_depth")
 
-    def __init__(self, data: bytes, root: Root) -> None:
+    def __init__(self, data: bytes, root: Root, *, plain: bool = False) -> None:
+        self._data = data
+        self.fingerprint = digest(data)
+        self._compiled: Engine | None = None
+        self.is_valid: Callable[[Any], bool] = self._compile_and_ask
+        self._visits: tuple[int, ...] = ()
+        self.max_depth = MAX_DEPTH
+        if plain:
+            return
         schema: Schema = json.loads(data)
         check_root(schema, root)
         check_meta(schema)
         schema_map = map_schema(schema)
-        self._visits = measure(schema_map)
-        self.max_depth = max(depth for depth in range(MAX_DEPTH + 1) if self._visits_at(depth) <= MAX_VISITS)
+        self._visits = _count(schema_map)
+        if self._visits[-1] > MAX_VISITS:
+            self.max_depth = max(depth for depth in range(MAX_DEPTH + 1) if self._visits_at(depth) <= MAX_VISITS)
         if self.max_depth < 1:
             raise SchemaError("the schema branches too much to be checked")
-        self._engine = Engine(_prepared(schema_map))
-        self.schema: Schema = json.loads(data)
-        self.fingerprint = digest(data)
-        self.is_valid: Callable[[Any], bool] = self._engine.is_valid
-        if self._visits[-1] > _HARMLESS_VISITS:
-            self.is_valid = self._is_valid_within_bounds
+        self._use(Engine(_prepared(schema_map)))
+
+    @property
+    def schema(self) -> Schema:
+        """The schema as frozen JSON: a copy."""
+        schema: Schema = json.loads(self._data)
+        return schema
 
     def issues(self, value: Any, limit: int = 20) -> tuple[Issue, ...]:
         """Return what is wrong with a value, at most `limit` issues; empty when it is valid."""
@@ -76,18 +94,43 @@ class CompiledSchema:
             return (_bounds("smaller: the schema allows too many forms in it"),)
         if visits > MAX_EXPLAINED_VISITS or visits * size > MAX_EXPLAINED_WORK:
             return (_bounds("a value that the schema allows; this one is too large to say where it fails"),)
-        found = (issue for problem in self._engine.problems(value) for issue in explain(problem, value))
+        found = (issue for problem in self._engine().problems(value) for issue in explain(problem, value))
         # never empty for a refused value: a caller may take "no issues" for "valid"
         return tuple(islice(dict.fromkeys(found), limit)) or (_bounds("a value that the schema allows"),)
 
+    def mentions(self, word: str) -> bool:
+        """Whether a word stands anywhere in the schema as a key or a text of its own: a quick look before a slow one.
+
+        Args:
+            word: ASCII, without quotes and backslashes.
+        """
+        return f'"{word}"'.encode() in self._data
+
+    def _engine(self) -> Engine:
+        if self._compiled is None:
+            return self._use(Engine(_prepared(map_schema(json.loads(self._data)))))
+        return self._compiled
+
+    def _use(self, engine: Engine) -> Engine:
+        self._compiled = engine
+        # A plain schema makes so little work that it is not even counted.
+        is_harmless = not self._visits or self._visits[-1] <= _HARMLESS_VISITS
+        self.is_valid = engine.is_valid if is_harmless else self._is_valid_within_bounds
+        return engine
+
+    def _compile_and_ask(self, value: Any) -> bool:
+        return (self._compiled or self._engine()).is_valid(value)
+
     def _visits_at(self, depth: int) -> int:
+        if not self._visits:
+            self._visits = _count(map_schema(json.loads(self._data)))
         return self._visits[min(depth, len(self._visits) - 1)]
 
     def _is_valid_within_bounds(self, value: Any) -> bool:
         depth, size = _extent(value)
         if depth > self.max_depth or self._visits_at(depth) * size > MAX_WORK:
             return False
-        return self._engine.is_valid(value)
+        return self._engine().is_valid(value)
 
 
 def compile_schema(schema: Schema, *, root: Root = "object") -> CompiledSchema:
@@ -101,11 +144,14 @@ def compile_schema(schema: Schema, *, root: Root = "object") -> CompiledSchema:
         SchemaError: It is not a schema, leaves its document, needs a regular expression that is not linear,
             is larger than 64 kB or deeper than 64 levels, or makes too much work.
     """
+    plain = is_plain(schema)
     try:
-        data = canonical(schema)
+        data = canonical_of_easy(schema) if plain else canonical(schema)
+        if plain:
+            check_root(schema, root)
     except InputError as error:
         raise SchemaError(f"at {error.pointer[:200] or 'the root'}: {error} ({error.code})") from error
-    return _compile(data, root)
+    return _compile(data, root, plain)
 
 
 def check_any_schema(schema: Schema) -> CompiledSchema:
@@ -118,8 +164,14 @@ def check_any_schema(schema: Schema) -> CompiledSchema:
 
 
 @lru_cache(maxsize=1024)
-def _compile(data: bytes, root: Root) -> CompiledSchema:
-    return CompiledSchema(data, root)
+def _compile(data: bytes, root: Root, plain: bool) -> CompiledSchema:  # noqa: FBT001 - a cache key
+    return CompiledSchema(data, root, plain=plain)
+
+
+def _count(schema_map: SchemaMap) -> tuple[int, ...]:
+    """Return how often a schema may be applied on a path of a value, by the depth of the value."""
+    at_most = bound(schema_map)
+    return measure(schema_map) if at_most is None else (at_most,)
 
 
 def _prepared(schema_map: SchemaMap) -> Schema:

@@ -18,6 +18,7 @@ from agentic_qt.client.chat_model import ChatModel
 from agentic_qt.client.events import AgentEvent, RunEnded, RunStarted
 from agentic_qt.core.approvals import ApprovalRequest
 from agentic_qt.core.registry import Registry
+from agentic_qt.qt.availability import OWN_WINDOW
 from agentic_qt.qt.loop import spawn
 from agentic_qt.qt.scope import provide
 from agentic_qt.ui.approval.views import ApprovalViews
@@ -29,6 +30,7 @@ from agentic_qt.ui.words import translate
 
 _log = logging.getLogger("agentic_qt.ui.assistant")
 
+_LAYOUT_TURNS = 8  # of the loop: where heights follow from widths, Qt's layouts ask each other several times
 DOCK_NAME = "agentic_qt_assistant"
 SHORTCUTS: Mapping[str, str] = {
     "toggle": "Ctrl+Shift+A",
@@ -116,7 +118,7 @@ class Assistant:
         used = registry or Registry()
         # Before our own widgets are there, so that nobody looks for declarations in them.
         remove = provide(window, used)
-        assistant = cls(window, used, Panel(suggestions), prefer_dialogs=prefer_dialogs)
+        assistant = cls(window, used, Panel(suggestions, window), prefer_dialogs=prefer_dialogs)
         assistant._undo.append(remove)
         assistant._actor, assistant._instructions = actor, instructions
         assistant._max_turns, assistant._badge = max_turns, badge
@@ -196,6 +198,17 @@ class Assistant:
         else:
             self._clear()
 
+    async def shown(self) -> None:
+        """Wait until everything that has happened so far is on the screen; for pictures and tests."""
+        transcript = self.panel.transcript
+        while not transcript.idle:
+            turned: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            connection = transcript.became_idle.connect(lambda turned=turned: turned.done() or turned.set_result(None))
+            await turned
+            transcript.became_idle.disconnect(connection)
+        for _ in range(_LAYOUT_TURNS):
+            await asyncio.sleep(0)
+
     def detach(self) -> None:
         """Take everything away that `attach` brought; a run that is active is stopped. May be called twice."""
         if not self._attached:
@@ -213,10 +226,11 @@ class Assistant:
             self.dock.hide()
             if isinstance(self.window, QMainWindow) and shiboken6.isValid(self.window):
                 self.window.removeDockWidget(self.dock)
-            self.dock.setParent(None)
+            # It stays a child until it goes: without a parent, only Python's collector would know when.
+            self.dock.setObjectName("")
             self.dock.deleteLater()
         if shiboken6.isValid(self.panel):  # it may have been moved into a dock of the host
-            self.panel.setParent(None)
+            self.panel.hide()
             self.panel.deleteLater()
 
     # Building
@@ -225,7 +239,7 @@ class Assistant:
         dock = QDockWidget(translate("agentic_qt", "Assistant"), self.window)
         dock.setObjectName(DOCK_NAME)
         dock.setAllowedAreas(Qt.DockWidgetArea.AllDockWidgetAreas)
-        dock.setProperty("agentic_qt_window", True)  # noqa: FBT003 - Qt's signature
+        dock.setProperty(OWN_WINDOW, True)  # noqa: FBT003 - Qt's signature
         dock.setAttribute(Qt.WidgetAttribute.WA_QuitOnClose, on=False)
         dock.setWidget(self.panel)
         return dock
@@ -235,6 +249,7 @@ class Assistant:
         self.panel.stop_requested.connect(self.stop)
         self.panel.retry_requested.connect(self.retry)
         self.panel.call_retry_requested.connect(self._try_call_again)
+        self.panel.call_answered.connect(lambda call, happened: self._conversation.settle_call(call, happened=happened))
         eyes = _WindowEyes(self.window, self)
         self._undo.append(eyes.leave)
 

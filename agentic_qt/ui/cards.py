@@ -27,6 +27,8 @@ class Card:
 
     Args:
         call_id: Its id, as the agent and the registry know it.
+        run: The run that it belongs to.
+        client: Which client called.
         title: "Verb object", from the declaration.
         target: The target's label and id, or empty.
         arguments: Pairs of label and exact text.
@@ -38,10 +40,14 @@ class Card:
         waiting: An approval is pending: the card is forced open.
         open: Whether the person (or default) has it unfolded.
         whole: Whether long values are shown whole.
+        answered: A person said what became of it.
+        note: A line of ours about the last attempt to say so, or empty.
     """
 
     call_id: str
     title: str
+    run: str = ""
+    client: str | None = None
     target: str = ""
     arguments: Sequence[tuple[str, str]] = ()
     started: float = 0.0
@@ -52,11 +58,18 @@ class Card:
     waiting: bool = False
     open: bool = False
     whole: bool = False
+    answered: bool = False
+    note: str = ""
 
     @property
     def unfolded(self) -> bool:
         """Whether the details are shown now."""
-        return self.waiting or self.open
+        return self.waiting or self.may_answer or self.open
+
+    @property
+    def may_answer(self) -> bool:
+        """Whether nobody knows what became of it, so that a person is asked to look."""
+        return self.outcome is not None and self.outcome.status is Status.UNKNOWN
 
     @property
     def may_retry(self) -> bool:
@@ -85,6 +98,10 @@ class Card:
         if self.outcome is None:
             return _progress_words(self.progress)
         word = status_word(self.outcome)
+        if self.answered:
+            return translate("agentic_qt", "It happened, as you found") if self.outcome.ok else translate(
+                "agentic_qt", "It did not happen, as you found"
+            )
         return translate("agentic_qt", "{status}, late").format(status=word) if self.late else word
 
     def colour(self, styles: TextStyles) -> QColor:
@@ -184,7 +201,9 @@ class _CardWriter:
     def _write_row(self, label: str, value: str, *, code: bool = False) -> None:
         styles, cursor = self._styles, self._cursor
         cursor.insertBlock(styles.row())
-        cursor.insertText(label + ("  " if styles.rtl else "\t"), styles.muted)
+        # A label that is wider than its column has a line of its own; the value begins in the column all the same.
+        gap = "  " if styles.rtl else "\t" if styles.fits_label_column(label) else "\u2028"
+        cursor.insertText(label + gap, styles.muted)
         shown = value if self._card.whole else value[:LONG_VALUE]
         # A line separator keeps the value in one paragraph; copying gives the line ends back.
         cursor.insertText(shown.replace("\n", "\u2028"), styles.code if code else styles.text)
@@ -196,20 +215,42 @@ class _CardWriter:
     def _write_outcome(self, outcome: Outcome) -> None:
         if outcome.ok and outcome.data is not None:
             self._write_row(translate("agentic_qt", "Result"), exact_value(outcome.data), code=True)
-        if outcome.hint:
+        if outcome.hint and not self._card.may_answer:  # that one speaks to the model of not calling it again
             self._write_row(translate("agentic_qt", "Why"), exact(outcome.hint))
         if outcome.code:
             self._write_row(translate("agentic_qt", "Code"), exact(outcome.code), code=True)
         if not outcome.ok and outcome.applied not in (None, False):
             self._write_row(translate("agentic_qt", "Already applied"), _applied_words(outcome.applied))
         if self._card.may_retry:
-            form = self._styles.row()
-            form.setTopMargin(0.45 * self._styles.em)
-            form.setBottomMargin(0.4 * self._styles.em)
-            self._cursor.insertBlock(form)
-            again = translate("agentic_qt", "Try again")
-            self._cursor.insertText("" if self._styles.rtl else "\t", self._styles.text)
-            self._cursor.insertText(f"\u00a0\u00a0{again}\u00a0\u00a0", self._styles.button(f"{self._address}/retry"))
+            self._write_buttons((translate("agentic_qt", "Try again"), "retry"))
+        if self._card.may_answer:
+            self._write_question()
+
+    def _write_question(self) -> None:
+        """Ask the person who looks what became of it: nobody else can know."""
+        words = translate(
+            "agentic_qt",
+            "Please check in the application what became of it, and say so here. Your answer runs nothing; until you "
+            "give it, the same step is not run again.",
+        )
+        styles, cursor = self._styles, self._cursor
+        for text, form in ((words, styles.text), (self._card.note, styles.strong)):
+            if text:
+                cursor.insertBlock(styles.body(above=0.35))
+                cursor.insertText(text, form)
+        self._write_buttons(
+            (translate("agentic_qt", "It happened"), "happened"),
+            (translate("agentic_qt", "It did not happen"), "not_happened"),
+        )
+
+    def _write_buttons(self, *buttons: tuple[str, str]) -> None:
+        styles, cursor = self._styles, self._cursor
+        cursor.insertBlock(styles.body(above=0.45, below=0.4, line=150.0))
+        for number, (words, action) in enumerate(buttons):
+            if number:
+                cursor.insertText("   ", styles.text)
+            unbroken = words.replace(" ", "\u00a0")
+            cursor.insertText(f"\u00a0\u00a0{unbroken}\u00a0\u00a0", styles.button(f"{self._address}/{action}"))
 
 
 def _write_fold(cursor: QTextCursor, styles: TextStyles, address: str, *, unfolded: bool) -> None:
@@ -236,9 +277,3 @@ def _progress_words(progress: Progress | None) -> str:
 def _applied_words(applied: Any) -> str:
     return translate("agentic_qt", "everything") if applied is True else exact_value(applied)
 
-
-def label_of(name: str, schema: Mapping[str, Any]) -> str:
-    """Return what people call a property: its title in the schema, or its name in words."""
-    prop = schema.get("properties", {}).get(name)
-    title = prop.get("title") if isinstance(prop, Mapping) else None
-    return title if isinstance(title, str) and title else name.replace("_", " ").strip().capitalize() or name

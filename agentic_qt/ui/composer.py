@@ -27,7 +27,6 @@ class _Field(QPlainTextEdit):
         self.setAccessibleDescription(translate("agentic_qt", "Return sends, Shift and Return begin a new line"))
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.viewport().setAutoFillBackground(False)  # the composer paints the box
         self.document().setDocumentMargin(0)
         self.document().documentLayout().documentSizeChanged.connect(self._grow)
         self._grow()

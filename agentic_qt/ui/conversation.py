@@ -20,15 +20,15 @@ from agentic_qt.client.events import (
     TurnStarted,
 )
 from agentic_qt.core.approvals import ApprovalChange, ApprovalEvent
-from agentic_qt.core.call import Call
+from agentic_qt.core.call import RETRY, Call, Outcome, Status
 from agentic_qt.core.registry import Registry
 from agentic_qt.protocol.names import to_wire
 from agentic_qt.ui.announce import announce
 from agentic_qt.ui.approval.text import exact, exact_value
-from agentic_qt.ui.cards import Card, label_of
+from agentic_qt.ui.cards import Card
 from agentic_qt.ui.panel import Panel
 from agentic_qt.ui.transcript_items import ErrorCard, Note, UserMessage
-from agentic_qt.ui.words import end_words, error_words, size_words, translate
+from agentic_qt.ui.words import end_words, error_words, label_of, size_words, translate
 
 
 class Conversation:
@@ -165,6 +165,7 @@ class Conversation:
             raw = event.tool_call.arguments
             return Card(
                 call_id=event.call_id,
+                run=event.run,
                 title=self._title_of_wire(event.tool_call.name),
                 arguments=((translate("agentic_qt", "Arguments"), exact(raw)),) if raw.strip() else (),
                 started=started,
@@ -172,6 +173,8 @@ class Conversation:
         title, target, schema = self._describe(event.call)
         return Card(
             call_id=event.call_id,
+            run=event.run,
+            client=event.call.client,
             title=title,
             target=target,
             arguments=tuple(
@@ -187,14 +190,16 @@ class Conversation:
         return exact(name)
 
     def _describe(self, call: Call) -> tuple[str, str, dict[str, object]]:
-        registration = self._registry.find(call.name, call.target_id)
-        if registration is None:
+        places = self._registry.places(call.name)
+        # Without a target the only one is meant; with several, or with one that is gone, the words still fit.
+        known = places.get(call.target_id) or next(iter(places.values()), None)
+        if known is None:
             return exact(call.name), exact(call.target_id or ""), {}
-        target = registration.target
-        named = ""
-        if target is not None:
+        target, named = known.target, exact(call.target_id or "")
+        is_meant = call.target_id == known.target_id or (call.target_id is None and len(places) == 1)
+        if target is not None and is_meant:
             named = exact(f"{target.label} ({target.id})" if target.label not in ("", target.id) else target.id)
-        return exact(registration.capability.display_title), named, dict(registration.capability.input_schema)
+        return exact(known.capability.display_title), named, dict(known.capability.input_schema)
 
     def _call_progressed(self, event: CallProgressed) -> None:
         card = self._cards.get(event.call_id)
@@ -206,11 +211,36 @@ class Conversation:
         card = self._cards.get(event.call_id)
         if card is None:
             return
-        card.outcome, card.late, card.waiting = event.outcome, event.late, False
+        card.outcome, card.late, card.waiting, card.note = event.outcome, event.late, False, ""
+        if event.outcome.status is Status.UNKNOWN:
+            words = translate("agentic_qt", "Outcome not known: {title}. Please check it.").format(title=card.title)
+            announce(self._panel, words, urgent=True)
         card.duration = time.monotonic() - card.started
         self._running.pop(event.call_id, None)
         self._panel.transcript.update_card(card)
         self._show_state(translate("agentic_qt", "Thinking"))
+
+    def settle_call(self, call_id: str, *, happened: bool) -> None:
+        """Take a person's word for what became of a call whose end is not known."""
+        card = self._cards.get(call_id)
+        if card is None or not card.may_answer:
+            return
+        status = Status.OK if happened else Status.FAILED
+        outcome = Outcome(
+            status=status,
+            code="settled_by_person",
+            hint=f"The person has checked: it {'happened' if happened else 'did not happen'}.",
+            retry=RETRY[status] if happened else "later",
+            applied=happened,
+        )
+        card.answered = True  # before the registry tells of it
+        if self._registry.settle(call_id, outcome, client=card.client, run=card.run):
+            announce(self._panel, f"{card.title}: {card.word}")
+        else:
+            card.answered = False
+            card.note = translate("agentic_qt", "It is still under way: say so once it has ended.")
+            announce(self._panel, card.note, urgent=True)
+        self._panel.transcript.update_card(card)
 
     def _asked(self, event: ApprovalEvent) -> None:
         request = event.request

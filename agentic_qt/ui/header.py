@@ -1,11 +1,11 @@
 """The first line of the panel: which chat model answers, where it is, and the button for a new chat."""
 
 from PySide6.QtCore import QEvent, QSize, Qt
-from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QHBoxLayout, QToolButton, QWidget
+from PySide6.QtGui import QAction, QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QToolButton, QWidget
 
 from agentic_qt.ui.icons import icon
-from agentic_qt.ui.labels import Badge, ElidedLabel
+from agentic_qt.ui.labels import Badge, ElidedLabel, plain_tool_tip
 from agentic_qt.ui.theme import Tones
 from agentic_qt.ui.words import translate
 
@@ -27,9 +27,12 @@ class Header(QWidget):
         layout = QHBoxLayout(self)
         layout.setContentsMargins(round(0.7 * em), round(0.25 * em), round(0.35 * em), round(0.25 * em))
         layout.setSpacing(round(0.5 * em))
-        layout.addWidget(self.model, 1)
-        layout.addWidget(self.badge)
-        layout.addWidget(self.new_chat)
+        self._who = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._who.setSpacing(round(0.25 * em))
+        self._who.addWidget(self.model, 1)
+        self._who.addWidget(self.badge, 0, Qt.AlignmentFlag.AlignLeading)
+        layout.addLayout(self._who, 1)
+        layout.addWidget(self.new_chat, 0, Qt.AlignmentFlag.AlignTop)
         self._tint()
 
     def show_model(self, label: str, host: str, badge: str, kind: str) -> None:
@@ -37,10 +40,28 @@ class Header(QWidget):
         text = " · ".join(part for part in (label, host) if part)
         self.model.setText(text)
         self.model.setAccessibleDescription(text)
+        self.model.setToolTip(plain_tool_tip(text))
         self.badge.setText(badge)
         self.badge.setAccessibleName(badge)
+        self.badge.setAccessibleDescription(badge)
+        self.badge.setToolTip(plain_tool_tip(badge))
         self.badge.kind = kind
         self.badge.setVisible(bool(badge))
+        self._arrange()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Put the badge below the name where both do not fit beside each other."""
+        super().resizeEvent(event)
+        self._arrange()
+
+    def _arrange(self) -> None:
+        em = self.fontMetrics().height()
+        room = self.width() - self.new_chat.sizeHint().width() - 3 * em
+        wanted = self.model.fontMetrics().horizontalAdvance(self.model.text()) + self.badge.sizeHint().width()
+        fits = self.badge.isHidden() or wanted <= room
+        direction = QBoxLayout.Direction.LeftToRight if fits else QBoxLayout.Direction.TopToBottom
+        if self._who.direction() != direction:
+            self._who.setDirection(direction)
 
     def _tint(self) -> None:
         action = self.new_chat.defaultAction()

@@ -1,7 +1,8 @@
 """Labels that show plain text only: elided, or in a pill."""
 
-from PySide6.QtCore import QRectF, Qt
+from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
+from PySide6.QtGui import Qt as GuiQt  # the functions for rich text are typed there
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from agentic_qt.ui.theme import Tones
@@ -12,6 +13,11 @@ def plain_label(parent: QWidget) -> QLabel:
     label = QLabel(parent)
     label.setTextFormat(Qt.TextFormat.PlainText)
     return label
+
+
+def plain_tool_tip(text: str) -> str:
+    """Return what a tool tip has to be set to so that it shows `text` as it is: no markup."""
+    return GuiQt.convertFromPlainText(text) if GuiQt.mightBeRichText(text) else text
 
 
 class ElidedLabel(QLabel):
@@ -43,7 +49,12 @@ class Badge(QLabel):
         em = self.fontMetrics().height()
         self.setContentsMargins(round(0.5 * em), round(0.08 * em), round(0.5 * em), round(0.08 * em))
         self.kind = "neutral"
-        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+
+    def minimumSizeHint(self) -> QSize:
+        """Let it shrink; the words are elided then."""
+        hint = super().minimumSizeHint()
+        return QSize(min(hint.width(), 4 * hint.height()), hint.height())
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Draw the word in its pill."""
@@ -56,5 +67,9 @@ class Badge(QLabel):
         radius = self.height() / 2 - 1
         painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), radius, radius)
         painter.setPen(colour)
-        painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, self.text())
+        margins = self.contentsMargins()
+        words = self.fontMetrics().elidedText(
+            self.text(), Qt.TextElideMode.ElideRight, self.width() - margins.left() - margins.right()
+        )
+        painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, words)
         painter.end()

@@ -31,20 +31,23 @@ class Panel(QWidget):
         stop_requested: Stop was pressed.
         retry_requested: The last request shall be sent again.
         call_retry_requested: The call of that id shall be tried again.
+        call_answered: A person said of the call of that id, whose end was not known, whether it happened.
     """
 
     submitted = Signal(str)
     stop_requested = Signal()
     retry_requested = Signal()
     call_retry_requested = Signal(str)
+    call_answered = Signal(str, bool)
 
-    def __init__(self, suggestions: Sequence[str] = (), parent: QWidget | None = None) -> None:
+    def __init__(self, suggestions: Sequence[str], parent: QWidget) -> None:
         super().__init__(parent)
         self.setAccessibleName(translate("agentic_qt", "Assistant"))
         self.setMinimumWidth(MIN_WIDTH)
         self._transcript: Transcript | None = None
         self.header = Header(self)
         self.pages = QStackedWidget(self)
+        self.pages.setMinimumHeight(4 * self.fontMetrics().height())  # whatever is asked, what led to it is in sight
         self.welcome = Welcome(suggestions, self)
         self.pages.addWidget(self.welcome)
         self.link_bar = LinkBar(self)
@@ -63,8 +66,8 @@ class Panel(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addWidget(self.header)
-        layout.addWidget(self.pages, 2)
-        layout.addLayout(self.approval_place, 3)
+        layout.addWidget(self.pages, 1)
+        layout.addLayout(self.approval_place)
         layout.addLayout(lower)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Expanding)
         self.composer.submitted.connect(self.submitted)
@@ -116,6 +119,7 @@ class Panel(QWidget):
             made.link_requested.connect(self.link_bar.ask)
             made.retry_requested.connect(self.retry_requested)
             made.call_retry_requested.connect(self.call_retry_requested)
+            made.call_answered.connect(self.call_answered)
             self.pages.addWidget(made)
             self._transcript = made
         return self._transcript

@@ -22,6 +22,7 @@ PILL = QTextFormat.Property.UserProperty + 3
 """A character format with this is drawn as a button (its colour is the edge)."""
 
 _LABEL_COLUMN, _ROW_INDENT = 5.0, 2.3
+_MUTED = 0.92  # size of secondary text
 _HEADINGS = {1: 1.3, 2: 1.18, 3: 1.08}
 
 
@@ -30,12 +31,13 @@ class TextStyles:
 
     def __init__(self, font: QFont, palette: QPalette, direction: Qt.LayoutDirection) -> None:
         self.tones = Tones.of(palette)
-        self.em = QFontMetricsF(font).height()
+        self._metrics = QFontMetricsF(font)
+        self.em = self._metrics.height()
         self.rtl = direction == Qt.LayoutDirection.RightToLeft
         self._size = font.pointSizeF() if font.pointSizeF() > 0 else 10.0
         self._mono = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont).family()
         self.text = self._chars()
-        self.muted = self._chars(factor=0.92)
+        self.muted = self._chars(factor=_MUTED)
         self.muted.setForeground(self.tones.muted)
         self.code = self._chars(factor=0.95)
         self.code.setFontFamilies([self._mono, "monospace"])
@@ -101,8 +103,12 @@ class TextStyles:
     def heading_block(self) -> QTextBlockFormat:
         """A line of ours, such as the title of a card: in the direction of the application."""
         made = self.block(above=0.1, below=0.1)
-        direction = Qt.LayoutDirection.RightToLeft if self.rtl else Qt.LayoutDirection.LeftToRight
-        made.setLayoutDirection(direction)
+        if self.rtl:
+            made.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
+            return made
+        made.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
+        made.setLeftMargin(_ROW_INDENT * self.em)  # further lines stand below the words, not below the icons
+        made.setTextIndent(-_ROW_INDENT * self.em)
         return made
 
     def code_block(self) -> QTextBlockFormat:
@@ -129,6 +135,20 @@ class TextStyles:
         made.setTextIndent(-column)
         made.setLeftMargin(indent + column)
         made.setTabPositions([QTextOption.Tab(column, QTextOption.TabType.LeftTab)])
+        return made
+
+    def fits_label_column(self, label: str) -> bool:
+        """Whether a label of a row leaves a gap before the value."""
+        return self._metrics.horizontalAdvance(label) * _MUTED < (_LABEL_COLUMN - 0.4) * self.em
+
+    def body(self, *, above: float, below: float = 0.0, line: float = 125.0) -> QTextBlockFormat:
+        """A paragraph of ours in a card, below the words of its title."""
+        made = self.block(above=above, below=below, line=line)
+        made.setLayoutDirection(Qt.LayoutDirection.RightToLeft if self.rtl else Qt.LayoutDirection.LeftToRight)
+        if self.rtl:
+            made.setRightMargin(_ROW_INDENT * self.em)
+        else:
+            made.setLeftMargin(_ROW_INDENT * self.em)
         return made
 
     def frame(self, *, padding: float, before: float = 0.0, after: float = 0.0, below: float = 0.0) -> QTextFrameFormat:

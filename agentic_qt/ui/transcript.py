@@ -43,12 +43,23 @@ BUDGET_S = 0.006
 
 
 class Transcript(QTextBrowser):
-    """The view of a conversation."""
+    """The view of a conversation.
+
+    Signals:
+        retry_requested: The last request shall be sent again.
+        call_retry_requested: The call of that id shall be tried again.
+        call_answered: A person said of the call of that id whether it happened.
+        link_requested: A link was clicked; nothing is opened here.
+        follows_changed: Whether the view follows the end.
+        became_idle: Everything that it was given is shown.
+    """
 
     retry_requested = Signal()
     call_retry_requested = Signal(str)
+    call_answered = Signal(str, bool)
     link_requested = Signal(QUrl)
     follows_changed = Signal(bool)
+    became_idle = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -78,6 +89,11 @@ class Transcript(QTextBrowser):
     def contents(self) -> tuple[Content, ...]:
         """What the conversation holds, in order."""
         return tuple(item.content for item in self._items)
+
+    @property
+    def idle(self) -> bool:
+        """Whether everything that it was given is shown."""
+        return not self._dirty
 
     def add(self, content: Content) -> None:
         """Append a message, a note, an error or a group of cards."""
@@ -151,6 +167,8 @@ class Transcript(QTextBrowser):
         self._cost_ms = (time.perf_counter() - began) * 1000
         if self._dirty:
             self._start_timer()
+        else:
+            self.became_idle.emit()
 
     def go_to_end(self) -> None:
         """Scroll to the newest message and follow it again."""
@@ -329,9 +347,12 @@ class Transcript(QTextBrowser):
         if rest[1] == "retry":
             self.call_retry_requested.emit(card.call_id)
             return
+        if rest[1] in ("happened", "not_happened"):
+            self.call_answered.emit(card.call_id, rest[1] == "happened")
+            return
         if rest[1] == "whole":
             card.whole = True
-        elif not card.waiting:  # forced open while a person has to read it
+        elif not (card.waiting or card.may_answer):  # forced open while a person has to read it
             card.open = not card.open
         self._mark(item)
 

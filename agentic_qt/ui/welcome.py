@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent, QPalette, QPen
 from PySide6.QtWidgets import QLabel, QPushButton, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
 from agentic_qt.ui.icons import paint_icon
@@ -98,7 +98,14 @@ class Welcome(QScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._page = QWidget(self)
+        # The page is part of the transcript's place and has its background. The ground is of our own making: when Qt's
+        # is asked for, PySide looks through all classes for its type, which takes longer than the rest of the panel.
+        ground = QWidget(self)
+        self.setViewport(ground)
         self.setWidget(self._page)
+        for surface in (ground, self._page):
+            surface.setBackgroundRole(QPalette.ColorRole.Base)
+            surface.setAutoFillBackground(True)
         em = self.fontMetrics().height()
         self._picture = _Picture(self._page)
         self._title = self._label(strong=True)
@@ -165,17 +172,7 @@ class Welcome(QScrollArea):
         return label
 
     def _tint(self) -> None:
-        # The page is part of the transcript's place and has its background.
-        role = self.palette().ColorRole
-        palette = self.palette()
-        base = palette.color(role.Base)
-        for widget in (self.viewport(), self._page):
-            own = widget.palette()
-            if own.color(role.Window) != base:
-                own.setColor(role.Window, base)
-                widget.setPalette(own)
-            widget.setAutoFillBackground(True)
-        self._colour(self._text, Tones.of(palette).muted)
+        self._colour(self._text, Tones.of(self.palette()).muted)
 
     def _colour(self, label: QLabel, colour: QColor) -> None:
         palette = label.palette()

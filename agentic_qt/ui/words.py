@@ -1,5 +1,8 @@
 """Words for people: what statuses, errors and ends are called, and what to do about them."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from PySide6.QtCore import QCoreApplication
 
 from agentic_qt.client.chat_model import ChatModelError
@@ -34,7 +37,18 @@ def status_word(outcome: Outcome) -> str:
 
 def error_words(error: ChatModelError, label: str) -> tuple[str, str]:
     """Return a headline and a remedy for what the provider of the chat model did; `label` is the model's name."""
-    known = {
+    headline, remedy = _errors().get(
+        error.code, (translate("agentic_qt", "The chat model failed"), translate("agentic_qt", "Try again."))
+    )
+    if label and error.code in ("model_not_found", "no_tool_support", "offline"):
+        headline = f"{headline}: {label}"
+    if error.retry_after:
+        remedy = translate("agentic_qt", "Try again in {seconds} seconds.").format(seconds=round(error.retry_after))
+    return headline, remedy
+
+
+def _errors() -> dict[str, tuple[str, str]]:
+    return {
         "authentication": (
             translate("agentic_qt", "The key was not accepted"),
             translate("agentic_qt", "Check the API key, then try again."),
@@ -84,14 +98,6 @@ def error_words(error: ChatModelError, label: str) -> tuple[str, str]:
             translate("agentic_qt", "Try again in a moment."),
         ),
     }
-    headline, remedy = known.get(
-        error.code, (translate("agentic_qt", "The chat model failed"), translate("agentic_qt", "Try again."))
-    )
-    if label and error.code in ("model_not_found", "no_tool_support", "offline"):
-        headline = f"{headline}: {label}"
-    if error.retry_after:
-        remedy = translate("agentic_qt", "Try again in {seconds} seconds.").format(seconds=round(error.retry_after))
-    return headline, remedy
 
 
 def end_words(reason: RunEndReason) -> str:
@@ -126,3 +132,9 @@ def duration_words(seconds: float) -> str:
 def size_words(count: int) -> str:
     """Return a count of tokens, short: "950", "1.2k"."""
     return str(count) if count < 1000 else f"{count / 1000:.1f}k"
+
+def label_of(name: str, schema: Mapping[str, Any]) -> str:
+    """Return what people call a property: its title in the schema, or its name in words."""
+    prop = schema.get("properties", {}).get(name)
+    title = prop.get("title") if isinstance(prop, Mapping) else None
+    return title if isinstance(title, str) and title else name.replace("_", " ").strip().capitalize() or name

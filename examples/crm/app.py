@@ -5,7 +5,7 @@ import os
 import sqlite3
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from platformdirs import user_data_path
@@ -17,7 +17,8 @@ from agentic_qt.qt.expose import expose
 from agentic_qt.qt.loop import on_shutdown, run
 from agentic_qt.ui.assistant import Assistant
 from examples.crm.capabilities import capabilities
-from examples.crm.chat_model import Chosen, choose_chat_model
+from examples.crm.chat_model import Chosen, NoModelNameError, choose_chat_model, with_model_name
+from examples.crm.dialogs import tell
 from examples.crm.domain import Store
 from examples.crm.headless import FAILED, Errand, run_errand
 from examples.crm.prompts import INSTRUCTIONS, SUGGESTED
@@ -45,14 +46,15 @@ def main(arguments: Sequence[str]) -> int:
         return FAILED
     try:
         if options.headless is None:
-            return run(lambda: _show(store))
+            return run(lambda: _show(store, options.theme))
         errand = Errand(
             request=options.headless,
             approve=options.approve,
             screenshot=options.screenshot,
+            approval_screenshot=options.approval_screenshot,
             report=options.json,
         )
-        return run(lambda: _carry_out(errand, store))
+        return run(lambda: _carry_out(errand, store, options.theme))
     finally:
         store.close()
 
@@ -60,6 +62,7 @@ def main(arguments: Sequence[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="crm", description="A customer application with an assistant.")
     parser.add_argument("--db", type=Path, help=f"the SQLite file (default: {_DATABASE}, or the user's data folder)")
+    parser.add_argument("--theme", choices=("system", "light", "dark"), help="how it looks (default: as last time)")
     headless = parser.add_argument_group("one request without a window")
     headless.add_argument("--headless", metavar="REQUEST", help="carry out REQUEST and leave: 0 done, 3 nothing done")
     headless.add_argument(
@@ -69,15 +72,20 @@ def _parser() -> argparse.ArgumentParser:
         help="who answers approvals: the person at the terminal (default), always yes, or always no",
     )
     headless.add_argument("--screenshot", type=Path, metavar="PNG", help="put a picture of the window there")
+    headless.add_argument(
+        "--approval-screenshot", type=Path, metavar="PNG", help="put a picture of the first approval that waits there"
+    )
     headless.add_argument("--json", type=Path, metavar="FILE", help="put a report of everything there")
     return parser
 
 
-def build(store: Store, settings: QSettings) -> tuple[CrmWindow, Assistant, Chosen]:
+def build(
+    store: Store, settings: QSettings, environment: Mapping[str, str] = os.environ
+) -> tuple[CrmWindow, Assistant, Chosen]:
     """Return the window with its assistant attached, not shown yet."""
     window = CrmWindow(store, settings)
     registry = Registry()
-    chosen = choose_chat_model(registry)
+    chosen = choose_chat_model(registry, environment)
     assistant = Assistant.attach(
         window,
         registry=registry,
@@ -107,27 +115,43 @@ def declare(window: CrmWindow) -> None:
         )
 
 
-def _show(store: Store) -> CrmWindow:
-    window, _assistant, chosen = build(store, QSettings(_NAME, _NAME))
+async def _show(store: Store, theme: str | None) -> None:
+    problem = ""
+    environment: Mapping[str, str] = os.environ
+    try:
+        environment = await with_model_name()
+    except NoModelNameError as error:
+        problem = str(error)
+        print(f"error: {problem}", file=sys.stderr)
+    window, assistant, chosen = build(store, QSettings(_NAME, _NAME), environment)
     on_shutdown(chosen.chat_model.aclose)
+    if theme is not None:
+        window.show_theme(theme)
     window.show()
-    return window
+    if problem:
+        assistant.chat_model = None
+        tell(window, "The assistant has no chat model.", problem)
 
 
-async def _carry_out(errand: Errand, store: Store) -> int:
+async def _carry_out(errand: Errand, store: Store, theme: str | None) -> int:
     # A picture of a headless run does not depend on how the person left the window, nor the other way round.
     with tempfile.TemporaryDirectory() as folder:
         settings = QSettings(str(Path(folder) / "window.ini"), QSettings.Format.IniFormat)
-        window, assistant, chosen = build(store, settings)
+        try:
+            window, assistant, chosen = build(store, settings, await with_model_name())
+        except NoModelNameError as error:
+            print(f"error: {error}", file=sys.stderr)
+            return FAILED
         agent = assistant.agent
         assert agent is not None  # noqa: S101 - there is one as soon as there is a chat model
+        window.show_theme(theme or "light")
         window.show()
         try:
             return await run_errand(
                 errand,
                 window=window,
+                assistant=assistant,
                 agent=agent,
-                registry=assistant.registry,
                 chosen=chosen,
                 say=_say,
             )

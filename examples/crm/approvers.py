@@ -5,7 +5,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from agentic_qt.core.approvals import ApprovalChange, ApprovalEvent, ApprovalQueue, ApprovalRequest
 from agentic_qt.qt.loop import spawn
@@ -13,9 +13,12 @@ from agentic_qt.ui.approval.text import exact
 from examples.crm.terminal import LineReader
 
 Say = Callable[[str], None]
+Before = Callable[[ApprovalRequest], Awaitable[None]]
 
 
-def attach_approver(queue: ApprovalQueue, mode: str, say: Say, reader: LineReader | None) -> Callable[[], None]:
+def attach_approver(
+    queue: ApprovalQueue, mode: str, say: Say, reader: LineReader | None, *, before: Before
+) -> Callable[[], None]:
     """Attach the approver that `mode` names; returns a function that detaches it.
 
     Args:
@@ -23,18 +26,20 @@ def attach_approver(queue: ApprovalQueue, mode: str, say: Say, reader: LineReade
         mode: ``"all"``, ``"none"`` or ``"ask"``.
         say: Prints a line.
         reader: The person's terminal; without one, ``ask`` denies.
+        before: Awaited before each answer.
     """
     if mode == "ask" and reader is not None:
-        return _Asker(queue, say, reader).attach()
+        return _Asker(queue, say, reader, before).attach()
 
     def decide(event: ApprovalEvent) -> None:
         if event.change is not ApprovalChange.ADDED:
             return
         describe(event.request, say)
         # Not inside the call that announces it: the other views have to see it come before it goes.
-        asyncio.get_running_loop().call_soon(answer, event.request)
+        spawn(answer(event.request), name="answer an approval")
 
-    def answer(request: ApprovalRequest) -> None:
+    async def answer(request: ApprovalRequest) -> None:
+        await before(request)
         if mode == "all":
             queue.approve(request)
         elif mode == "none":
@@ -48,8 +53,8 @@ def attach_approver(queue: ApprovalQueue, mode: str, say: Say, reader: LineReade
 class _Asker:
     """Puts one request after the other to the person at the terminal."""
 
-    def __init__(self, queue: ApprovalQueue, say: Say, reader: LineReader) -> None:
-        self._queue, self._say, self._reader = queue, say, reader
+    def __init__(self, queue: ApprovalQueue, say: Say, reader: LineReader, before: Before) -> None:
+        self._queue, self._say, self._reader, self._before = queue, say, reader, before
         self._waiting: dict[str, ApprovalRequest] = {}
         self._turn = asyncio.Lock()
 
@@ -67,6 +72,7 @@ class _Asker:
         async with self._turn:
             if request.id not in self._waiting:
                 return
+            await self._before(request)
             describe(request, self._say)
             self._say("Approve? Type yes, or anything else to deny; what you type then is the reason.")
             line = await self._reader.read_line()

@@ -18,10 +18,11 @@ from agentic_qt.client.events import (
     RunEnd,
     RunEndReason,
 )
-from agentic_qt.core.approvals import ApprovalChange, ApprovalEvent
+from agentic_qt.core.approvals import ApprovalChange, ApprovalEvent, ApprovalRequest
 from agentic_qt.core.events import AuditEvent
 from agentic_qt.core.registry import Registry
 from agentic_qt.ui.approval.text import exact
+from agentic_qt.ui.assistant import Assistant
 from examples.crm.approvers import attach_approver
 from examples.crm.chat_model import Chosen
 from examples.crm.database_diff import changes, in_words, tables
@@ -42,12 +43,14 @@ class Errand:
         approve: ``"ask"``, ``"all"`` or ``"none"``.
         screenshot: Where to put a picture of the window at the end.
         report: Where to put everything as JSON.
+        approval_screenshot: Where to put a picture of the window while the first approval waits.
     """
 
     request: str
     approve: str
     screenshot: Path | None = None
     report: Path | None = None
+    approval_screenshot: Path | None = None
 
 
 class _Record:
@@ -122,22 +125,28 @@ class _Record:
 
 
 async def run_errand(
-    errand: Errand, *, window: CrmWindow, agent: Agent, registry: Registry, chosen: Chosen, say: Say
+    errand: Errand, *, window: CrmWindow, assistant: Assistant, agent: Agent, chosen: Chosen, say: Say
 ) -> int:
     """Carry out one request and tell of it.
 
     Returns:
         0 when the run ended and something was done, 3 when nothing was, 1 on an error.
     """
+    registry = assistant.registry
     record = _Record(registry, say)
     say(f"model: {chosen.chat_model.label} at {chosen.chat_model.host} ({chosen.badge})")
     say(f"you: {exact(errand.request)}")
     before = tables(window.store)
+
+    async def picture_of_approval(request: ApprovalRequest) -> None:
+        if errand.approval_screenshot is not None and request.id == registry.approvals.pending[0].id:
+            await _take_picture(window, assistant, errand.approval_screenshot)
+
     undo = [
         agent.observe(record.told_by_agent),
         registry.audit(record.told_by_audit),
         registry.approvals.observe(record.told_by_queue),
-        attach_approver(registry.approvals, errand.approve, say, terminal()),
+        attach_approver(registry.approvals, errand.approve, say, terminal(), before=picture_of_approval),
     ]
     try:
         end = await agent.run(errand.request)
@@ -148,7 +157,7 @@ async def run_errand(
     code = _exit_code(end, done=record.done)
     _tell_end(end, changed, say)
     if errand.screenshot is not None:
-        _take_picture(window, errand.screenshot)
+        await _take_picture(window, assistant, errand.screenshot)
     if errand.report is not None:
         report = _report(errand, chosen, end, record, changed, code)
         errand.report.write_text(json.dumps(report, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
@@ -174,7 +183,8 @@ def _tell_end(end: RunEnd, changed: list[dict[str, Any]], say: Say) -> None:
     say(f"run ended: {end.reason.value}")
 
 
-def _take_picture(window: CrmWindow, path: Path) -> None:
+async def _take_picture(window: CrmWindow, assistant: Assistant, path: Path) -> None:
+    await assistant.shown()
     path.parent.mkdir(parents=True, exist_ok=True)
     if not window.grab().save(str(path)):
         raise OSError(f"The picture could not be written to {path}")

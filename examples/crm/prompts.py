@@ -5,8 +5,8 @@ SUGGESTED = (
     "Open Katherine Johnson",
     "Find the customers in Manchester",
     "List the orders of Emmy Noether",
-    "Show only the active customers",
-    "Sort the customers by company",
+    "Show only the leads",
+    "Mark order 1001 as paid",
     "Delete the customer Alan Turing",
     "Use the dark theme",
 )

@@ -29,6 +29,7 @@ from tests.support.agent_kit import HeldModel, approving, capability
 pytestmark = pytest.mark.anyio
 
 NUMBER = {"n": {"type": "integer"}}
+FOUND = '{"status":"ok","from":"customer.find","data":{"name":"Ada","n":7}}'
 
 
 def results(agent):
@@ -106,7 +107,7 @@ async def test_a_call_runs_and_its_result_goes_back_to_the_model():
                 }
             ],
         },
-        {"role": "tool", "tool_call_id": "t1", "content": '{"status":"ok","data":{"name":"Ada","n":7}}'},
+        {"role": "tool", "tool_call_id": "t1", "content": FOUND},
     ]
     started = next(event for event in events if isinstance(event, CallStarted))
     finished = next(event for event in events if isinstance(event, CallFinished))
@@ -129,12 +130,8 @@ async def test_the_approval_shows_the_models_own_words_as_its_reason():
     registry = Registry()
     counting(registry, risk="mutating")
     reasons = []
-    registry.approvals.attach(
-        lambda event: (reasons.append(event.request.reason), registry.approvals.deny_all("No."))
-    )
-    agent = Agent(
-        registry, ScriptedModel([["You asked for it.", tool("it.do", {"n": 1})], "Sorry."]), actor="ada"
-    )
+    registry.approvals.attach(lambda event: (reasons.append(event.request.reason), registry.approvals.deny_all("No.")))
+    agent = Agent(registry, ScriptedModel([["You asked for it.", tool("it.do", {"n": 1})], "Sorry."]), actor="ada")
     await agent.run("Do it")
     assert reasons[0] == "You asked for it."
     assert results(agent)[0]["status"] == "denied"
@@ -274,9 +271,7 @@ async def test_a_named_target_is_used_and_no_other():
     for board in ("b1", "b2"):
         handler = lambda board=board: ran.append(board)  # noqa: E731
         registry.register(capability("board.clear", handler, risk="mutating", target=Target(id=board)))
-    turns = [
-        [tool("board.clear", {"_target": "b2"}), tool("board.clear", {"_target": "b9"}), tool("board.clear")]
-    ]
+    turns = [[tool("board.clear", {"_target": "b2"}), tool("board.clear", {"_target": "b9"}), tool("board.clear")]]
     agent = Agent(registry, ScriptedModel([*turns, "Done."]))
     await agent.run("Clear b2")
     assert ran == ["b2"]
@@ -331,7 +326,7 @@ async def test_no_more_tools_are_offered_than_providers_take():
     for number in range(130):
         registry.register(capability(f"it.do{number}", lambda: None))
     model = ScriptedModel(["Hi."])
-    await Agent(registry, model).run("Hi")
+    await Agent(registry, model, mode="all").run("Hi")
     assert len(model.requests[0].tools) == 128
 
 
@@ -436,7 +431,7 @@ async def test_a_provider_error_ends_the_run_and_can_be_tried_again():
     again = await agent.retry()
     assert again.reason is RunEndReason.COMPLETED
     assert again.run != end.run
-    assert events[0] == RunStarted(run=again.run, text="")
+    assert events[0] == RunStarted(run=again.run, text="", thread=agent.thread.id, branch=agent.thread.branch.id)
     assert model.requests[0].messages == model.requests[1].messages
 
 
@@ -507,9 +502,7 @@ async def test_a_registry_that_breaks_its_promise_still_gives_each_call_an_answe
     monkeypatch.setattr(registry, "execute", broken)
     agent = Agent(registry, ScriptedModel([[tool("it.read"), tool("it.read")], "Hm."]))
     assert (await agent.run("Go")).reason is RunEndReason.COMPLETED
-    assert [(entry["status"], entry["code"]) for entry in results(agent)] == [
-        ("unknown", "internal_error")
-    ] * 2
+    assert [(entry["status"], entry["code"]) for entry in results(agent)] == [("unknown", "internal_error")] * 2
     assert "secret" in caplog.text
     assert "secret" not in json.dumps(agent.messages)
 
@@ -581,9 +574,7 @@ async def test_a_history_that_was_left_broken_is_repaired_before_it_is_sent():
             {
                 "role": "assistant",
                 "content": None,
-                "tool_calls": [
-                    {"id": "a", "type": "function", "function": {"name": "form.save", "arguments": ""}}
-                ],
+                "tool_calls": [{"id": "a", "type": "function", "function": {"name": "form.save", "arguments": ""}}],
             },
         ]
     )

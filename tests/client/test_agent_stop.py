@@ -102,7 +102,7 @@ async def test_a_stream_that_does_not_close_is_not_waited_for():
 
 
 async def test_stop_while_a_read_runs_cancels_it():
-    """FC-54."""
+    """G25, FC-54."""
     registry = Registry()
     gate = Gate()
     registry.register(capability("it.read", gate.__call__))
@@ -131,9 +131,7 @@ async def test_no_further_call_starts_after_stop():
     assert [entry["status"] for entry in answers] == ["cancelled"] * 3
     assert answers[1]["applied"] is answers[2]["applied"] is False
     assert len(model.requests) == 1
-    pairs = [
-        (type(event), event.call_id[-1]) for event in events if isinstance(event, CallStarted | CallFinished)
-    ]
+    pairs = [(type(event), event.call_id[-1]) for event in events if isinstance(event, CallStarted | CallFinished)]
     assert [number for kind, number in pairs if kind is CallStarted] == ["1", "2", "3"]
     assert [number for kind, number in pairs if kind is CallFinished] == ["1", "2", "3"]
 
@@ -233,9 +231,7 @@ async def test_a_call_whose_end_is_still_not_known_when_its_task_ends_is_told_wh
     for _ in range(5):
         await asyncio.sleep(0)
     assert [event.late for event in told] == [False]
-    late = LateEnd(
-        call_id=f"{end.run}.1.1", client="assistant", run=end.run, outcome=Outcome(status=Status.OK, data=1)
-    )
+    late = LateEnd(call_id=f"{end.run}.1.1", client="assistant", run=end.run, outcome=Outcome(status=Status.OK, data=1))
     for _ in range(2):
         registry.lates.tell(late)
     assert [(event.outcome.status, event.late) for event in told[1:]] == [(Status.OK, True)]

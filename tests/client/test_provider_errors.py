@@ -16,28 +16,54 @@ VECTORS = os.environ.get("AGENTIC_QT_VECTORS")
 ABSENT = "recordings of other projects are not part of this one: set AGENTIC_QT_VECTORS to their folder"
 
 
-@pytest.mark.parametrize(
-    ("file", "status", "code"),
-    [
-        ("error_auth_gemini.json", 400, "authentication"),
-        ("error_context_deepseek.json", 400, "context_length"),
-        ("error_context_ollama_cloud.json", 400, "context_length"),
-        ("error_context_openai.json", 400, "context_length"),
-        ("error_context_openrouter.json", 400, "context_length"),
-        ("error_context_openrouter.json", 429, "context_length"),
-        ("error_groq_tool_use_failed.json", 400, "provider"),
-        ("error_openrouter.json", 429, "rate_limit"),
-    ],
-)
-def test_a_recorded_error_has_its_code(file: str, status: int, code: str) -> None:
-    """FC-53, FC-55."""
+RECORDED = {
+    "error_auth_gemini.json": (400, "authentication"),
+    "error_context_deepseek.json": (400, "context_length"),
+    "error_context_ollama_cloud.json": (400, "context_length"),
+    "error_context_openai.json": (400, "context_length"),
+    "error_context_openrouter.json": (400, "context_length"),
+    "error_groq_tool_use_failed.json": (400, "provider"),
+    "error_openrouter.json": (429, "rate_limit"),
+}
+LLAMA_CPP = {
+    "c04_choice_bogus": "bad_request",
+    "d06_args_not_json": "bad_request",
+    "d09_tool_content_dict": "bad_request",
+    "d10_missing_type_in_call": "bad_request",
+    "e03_bad_type": "bad_request",
+    "e04_props_is_list": "bad_request",
+    "e05_params_is_list": "bad_request",
+    "e08_dangling_ref": "bad_request",
+    "e11_tool_missing_type": "bad_request",
+    "e12_responses_flat_tool": "bad_request",
+    "f02_no_messages": "bad_request",
+    "f06_context_overflow": "context_length",
+}
+
+
+def recorded_errors() -> list[Any]:
     if VECTORS is None:
-        pytest.skip(ABSENT)
+        return [pytest.param("", id="absent", marks=pytest.mark.skip(reason=ABSENT))]
+    return sorted(path.name for path in Path(VECTORS, "wire", "errors").glob("*.json"))
+
+
+@pytest.mark.parametrize("file", recorded_errors())
+def test_every_recorded_error_has_its_code(file: str) -> None:
+    """FC-53, FC-55: whether the body came as text or as JSON, and inside a stream, where there is no status."""
+    assert VECTORS is not None
+    status, code = RECORDED[file]
     text = Path(VECTORS, "wire", "errors", file).read_text()
     for body in (text, json.loads(text)):
-        failure = error_from_body(status, body)
-        assert (failure.code, failure.remedy) == (code, REMEDIES[code])
-        assert failure.message
+        for known in (status, None):
+            failure = error_from_body(known, body)
+            assert (failure.code, failure.remedy) == (code, REMEDIES[code])
+            assert failure.message
+
+
+def test_a_full_context_is_known_under_the_status_of_a_rate_limit_too() -> None:
+    """FC-53."""
+    body = error("This endpoint's maximum context length is 200000 tokens.", code=429)
+    assert error_from_body(429, body).code == "context_length"
 
 
 @pytest.mark.parametrize(
@@ -45,11 +71,10 @@ def test_a_recorded_error_has_its_code(file: str, status: int, code: str) -> Non
     [path for path in sorted(DATA.glob("*.response.json")) if "error" in json.loads(path.read_text())],
     ids=lambda path: path.name,
 )
-def test_errors_of_llama_cpp_have_their_code(path: Path) -> None:
+def test_every_error_of_llama_cpp_has_its_code(path: Path) -> None:
+    """A request that the server cannot read is a bad request, also where it calls that its own failure (500)."""
     body = json.loads(path.read_text())
-    code = {400: "bad_request", 500: "server"}[body["error"]["code"]]
-    expected = "context_length" if "context_overflow" in path.name else code
-    assert error_from_body(body["error"]["code"], body).code == expected
+    assert error_from_body(body["error"]["code"], body).code == LLAMA_CPP[path.name.removesuffix(".response.json")]
 
 
 def error(message: str = "", **fields: Any) -> dict[str, Any]:
@@ -82,6 +107,25 @@ def error(message: str = "", **fields: Any) -> dict[str, Any]:
             error("The input token count (9) exceeds the maximum number of tokens allowed"),
             "context_length",
         ),
+        (400, error("Your request exceeded model token limit: 8192"), "context_length"),
+        (400, error("Range of input length should be [1, 30720]"), "context_length"),
+        (400, error("This model's maximum prompt length is 131072 but the request contains 9"), "context_length"),
+        (422, error("`inputs` tokens + `max_new_tokens` must be <= 8193."), "context_length"),
+        (422, error("Input validation error: `inputs` must have less than 4096 tokens."), "context_length"),
+        (413, "<html><title>413 Request Entity Too Large</title></html>", "context_length"),
+        (429, error("Tokens per minute limit exceeded - too many tokens processed."), "rate_limit"),
+        (400, error("`tool calling` is not supported with this model"), "no_tool_support"),
+        (400, error("Unrecognized request argument supplied: tools"), "no_tool_support"),
+        (
+            422,
+            {"detail": [{"loc": ["body", "tools"], "msg": "Extra inputs are not permitted"}]},
+            "no_tool_support",
+        ),
+        (400, {"object": "error", "message": "Invalid model: x", "type": "invalid_model"}, "model_not_found"),
+        (404, error("No endpoints found for some/model."), "model_not_found"),
+        (404, error("No models loaded. Please load a model"), "model_not_found"),
+        (404, error("The API deployment is not there.", code="DeploymentNotFound"), "model_not_found"),
+        (404, error("model: some-model", type="not_found_error"), "model_not_found"),
         (400, error("filtered", code="content_filter"), "content_filter"),
         (400, error("triggering the content management policy"), "content_filter"),
         (408, "", "timeout"),
@@ -131,11 +175,18 @@ def test_what_stood_behind_an_aggregator_is_told() -> None:
         ({}, "Please try again in 7.66s.", 7.66),
         ({}, "Please try again in 1m2s", 62.0),
         ({}, "try again in 20ms", 0.02),
+        ({}, "Please retry after 24 seconds.", 24.0),
+        ({}, "Please retry in 3.2s.", 3.2),
         ({}, "try again later", None),
     ],
 )
 def test_how_long_to_wait_is_read(headers: dict[str, str], message: str, seconds: float | None) -> None:
     assert error_from_body(429, error(message), headers=headers).retry_after == seconds
+
+
+def test_a_delay_among_the_details_is_read() -> None:
+    details = [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "23.5s"}]
+    assert error_from_body(429, error("quota", status="RESOURCE_EXHAUSTED", details=details)).retry_after == 23.5
 
 
 def test_a_date_to_wait_for_is_read() -> None:

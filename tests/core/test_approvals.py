@@ -30,7 +30,7 @@ async def turn() -> None:
 
 def writer(ran: list, **fields: Any) -> Any:
     fields.setdefault("risk", "mutating")
-    return text_capability(lambda text: ran.append(text), **fields)
+    return text_capability(lambda text: ran.append(text) or "done", **fields)
 
 
 async def test_a_read_asks_nobody_and_a_change_asks_once(registry: Registry, approve: list) -> None:
@@ -103,7 +103,9 @@ async def test_a_view_that_fails_denies_nothing_and_approves_nothing(registry: R
     ids=["true", "string", "none", "one", "dict", "wrong-digest"],
 )
 @pytest.mark.parametrize("is_async", [False, True])
-async def test_anything_but_an_explicit_matching_approval_denies(registry: Registry, answer: Any, is_async: bool) -> None:
+async def test_anything_but_an_explicit_matching_approval_denies(
+    registry: Registry, answer: Any, is_async: bool
+) -> None:
     """G05, FC-31, FC-15."""
     ran: list = []
 
@@ -171,7 +173,9 @@ async def test_an_own_approver_can_say_yes(registry: Registry) -> None:
     assert ran == ["x"]
 
 
-async def test_what_an_own_approver_let_the_person_edit_runs_when_its_new_digest_is_approved(registry: Registry) -> None:
+async def test_what_an_own_approver_let_the_person_edit_runs_when_its_new_digest_is_approved(
+    registry: Registry,
+) -> None:
     """G01."""
     ran: list = []
 
@@ -217,7 +221,9 @@ async def test_edited_input_that_breaks_the_schema_is_invalid(registry: Registry
     assert (await registry.execute(call(input={"text": "x"}))).status == "invalid"
 
 
-@pytest.mark.parametrize("change", ["input", "revision", "permission", "facts", "replaced", "disposed", "disabled", "suspended"])
+@pytest.mark.parametrize(
+    "change", ["input", "revision", "permission", "facts", "replaced", "disposed", "disabled", "suspended"]
+)
 async def test_what_changed_while_the_person_read_does_not_run(change: str) -> None:
     """G03, FC-35, FC-22, threats 5 and 15: every gate runs again after the approval."""
     world = {"permitted": True, "enabled": True, "row": 1}
@@ -254,8 +260,14 @@ async def test_what_changed_while_the_person_read_does_not_run(change: str) -> N
     registry.approvals.approve(requests[0])
     outcome = await waiting
     expected = {
-        "input": "ok", "revision": "ok", "permission": "forbidden", "facts": "stale", "replaced": "stale",
-        "disposed": "unavailable", "disabled": "unavailable", "suspended": "unavailable",
+        "input": "ok",
+        "revision": "ok",
+        "permission": "forbidden",
+        "facts": "stale",
+        "replaced": "stale",
+        "disposed": "unavailable",
+        "disabled": "unavailable",
+        "suspended": "unavailable",
     }
     assert outcome.status == expected[change]
     assert ran == (["agreed"] if outcome.ok else [])
@@ -398,6 +410,7 @@ async def test_a_destructive_call_can_be_approved_once_and_no_more(registry: Reg
 
 async def test_an_own_approver_cannot_remember_a_destructive_call_either(registry: Registry) -> None:
     """G07."""
+
     def eager(request: Any) -> Approval:
         return Approval(request_id=request.id, digest=request.digest, granted=True, scope="session")
 
@@ -555,6 +568,6 @@ async def test_a_request_that_differs_from_the_pending_one_cannot_approve_it(reg
 
 async def test_facts_that_are_no_json_deny(registry: Registry, approve: list, caplog: Any) -> None:
     """G05."""
-    registry.register(declare(risk="mutating", preview=lambda: object(), input_schema=TEXT, handler=lambda text: 1))
+    registry.register(declare(risk="mutating", preview=lambda: [object()], input_schema=TEXT, handler=lambda text: 1))
     assert (await registry.execute(call(input={"text": "x"}))).code == "approval_error"
     assert approve == []

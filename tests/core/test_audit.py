@@ -34,9 +34,17 @@ async def test_an_approved_change_tells_of_the_confirmation_under_its_digest(
     registry.register(declare(risk="mutating"))
     await registry.execute(call())
     assert kinds(audit) == [
-        "received", "validated", "permitted", "confirmation_requested", "confirmed", "executing", "executed",
+        "received",
+        "validated",
+        "permitted",
+        "confirmation_requested",
+        "confirmed",
+        "executing",
+        "executed",
     ]
-    assert {event.digest for event in audit if event.kind.value in ("confirmed", "executing", "executed")} == {approve[0].digest}
+    assert {event.digest for event in audit if event.kind.value in ("confirmed", "executing", "executed")} == {
+        approve[0].digest
+    }
 
 
 async def test_a_denied_change_ends_rejected(registry: Registry, audit: list, deny: list) -> None:

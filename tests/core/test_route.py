@@ -44,7 +44,9 @@ async def test_a_named_target_is_that_target_or_unavailable_and_never_another(re
     """G18, FC-27."""
     ran: list[str] = []
     for name in ("a", "b"):
-        registry.register(declare(handler=lambda name=name: ran.append(name), target=Target(id=name, label=f"Board {name}")))
+        registry.register(
+            declare(handler=lambda name=name: ran.append(name), target=Target(id=name, label=f"Board {name}"))
+        )
     assert (await registry.execute(call(target_id="b"))).status == "ok"
     outcome = await registry.execute(call(target_id="c"))
     assert (outcome.status, outcome.code) == ("unavailable", "no_such_target")
@@ -115,7 +117,8 @@ async def test_a_suspended_capability_is_unavailable_with_its_reason(registry: R
 
 
 @pytest.mark.parametrize(
-    ("answer", "words"), [("nothing is selected", "nothing is selected"), (False, "disabled"), (None, "disabled"), (1, "disabled")]
+    ("answer", "words"),
+    [("nothing is selected", "nothing is selected"), (False, "disabled"), (None, "disabled"), (1, "disabled")],
 )
 async def test_available_means_true_and_nothing_else(registry: Registry, answer: Any, words: str) -> None:
     registry.register(declare(available=lambda: answer))
@@ -214,7 +217,7 @@ async def test_the_handler_gets_a_copy_that_shares_nothing_with_the_callers_inpu
     """G02."""
     kept: list = []
     schema = {"type": "object", "properties": {"rows": {"type": "array"}}}
-    registry.register(declare(input_schema=schema, handler=lambda rows: kept.append(rows)))
+    registry.register(declare(input_schema=schema, handler=lambda rows: kept.append(rows) or "done"))
     rows = [[1]]
     await registry.execute(call(input={"rows": rows}))
     rows[0].append(2)
@@ -222,11 +225,13 @@ async def test_the_handler_gets_a_copy_that_shares_nothing_with_the_callers_inpu
 
 
 @pytest.mark.parametrize(
-    ("verdict", "status"), [(True, "ok"), (False, "forbidden"), (None, "forbidden"), (1, "forbidden"), ("Not on Sundays.", "forbidden")]
+    ("verdict", "status"),
+    [(True, "ok"), (False, "forbidden"), (None, "forbidden"), (1, "forbidden"), ("Not on Sundays.", "forbidden")],
 )
 @pytest.mark.parametrize("is_async", [False, True])
 async def test_only_true_permits(verdict: Any, status: str, is_async: bool) -> None:
     """G19."""
+
     async def later(call: Any, capability: Any) -> Any:
         await asyncio.sleep(0)
         return verdict

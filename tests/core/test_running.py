@@ -28,7 +28,7 @@ async def turn() -> None:
 
 async def until(condition: Any) -> None:
     async with asyncio.timeout(5):
-        while not condition():
+        while not condition():  # noqa: ASYNC110 - what is waited for tells nobody
             await asyncio.sleep(0.005)
 
 
@@ -63,12 +63,15 @@ async def test_a_capability_error_is_a_failure_with_its_code_and_hint(registry: 
     assert (outcome.retry, outcome.applied) == ("later", ["one order closed"])
 
 
-@pytest.mark.parametrize("error", [ValueError("secret 4711"), SystemExit(3), asyncio.CancelledError(), TimeoutError(), StopIteration()])
+@pytest.mark.parametrize(
+    "error", [ValueError("secret 4711"), SystemExit(3), asyncio.CancelledError(), TimeoutError(), StopIteration()]
+)
 @pytest.mark.parametrize("make", ["sync", "async", "nested"])
 async def test_any_other_exception_is_a_failure_whose_text_stays_in_the_log(
     registry: Registry, error: BaseException, make: str, caplog: Any
 ) -> None:
     """G21, G28."""
+
     def handler() -> None:
         raise error
 
@@ -76,7 +79,9 @@ async def test_any_other_exception_is_a_failure_whose_text_stays_in_the_log(
         await asyncio.sleep(0)
         raise error
 
-    registry.register(declare(handler=async_handler if make == "async" else handler, nested=make == "nested", risk="mutating"))
+    registry.register(
+        declare(handler=async_handler if make == "async" else handler, nested=make == "nested", risk="mutating")
+    )
     outcome = await registry.execute(call())
     assert (outcome.status, outcome.code, outcome.applied) == ("failed", "handler_error", None)
     assert "4711" not in outcome.hint
@@ -98,16 +103,28 @@ async def test_the_result_is_plain_json_that_shares_nothing_with_the_application
         name: str
         when: date
 
-    kept = {"rows": [Row("a", date(2026, 1, 2))], "colour": Colour.RED, "price": Decimal("1.10"), "at": PurePosixPath("a/b"), "t": (1, 2)}
+    kept = {
+        "rows": [Row("a", date(2026, 1, 2))],
+        "colour": Colour.RED,
+        "price": Decimal("1.10"),
+        "at": PurePosixPath("a/b"),
+        "t": (1, 2),
+    }
     registry.register(declare(handler=lambda: kept))
     outcome = await registry.execute(call())
     assert outcome.data == {
-        "rows": [{"name": "a", "when": "2026-01-02"}], "colour": "red", "price": "1.10", "at": "a/b", "t": [1, 2],
+        "rows": [{"name": "a", "when": "2026-01-02"}],
+        "colour": "red",
+        "price": "1.10",
+        "at": "a/b",
+        "t": [1, 2],
     }
 
 
 @pytest.mark.parametrize("result", [object(), float("nan"), "\ud800", {"a": {1, object()}}])
-async def test_a_change_whose_result_cannot_be_shown_was_done_all_the_same(registry: Registry, result: Any, caplog: Any) -> None:
+async def test_a_change_whose_result_cannot_be_shown_was_done_all_the_same(
+    registry: Registry, result: Any, caplog: Any
+) -> None:
     registry.register(declare("a.read", handler=lambda: result))
     registry.register(declare("a.write", handler=lambda: result, risk="mutating"))
     read = await registry.execute(call("a.read"))
@@ -125,7 +142,9 @@ async def test_a_result_that_is_too_large_or_breaks_its_schema_is_said_to_be(reg
     assert (await registry.execute(call("a.right"))).data == 3
 
 
-async def test_what_redaction_takes_away_is_not_in_the_outcome_and_a_redaction_that_fails_hides_all(caplog: Any) -> None:
+async def test_what_redaction_takes_away_is_not_in_the_outcome_and_a_redaction_that_fails_hides_all(
+    caplog: Any,
+) -> None:
     registry = Registry(redact=lambda data: {**data, "password": "***"})
     registry.register(declare(handler=lambda: {"user": "ada", "password": "x"}))
     registry.register(declare("b.c", handler=lambda: 1))
@@ -222,13 +241,19 @@ async def test_a_task_that_a_handler_left_behind_may_change_things_later(registr
     left: list = []
     registry.register(declare("in.write", risk="mutating"))
     registry.register(
-        declare("out.write", handler=lambda: left.append(asyncio.ensure_future(registry.execute(call("in.write")))) , risk="mutating")
+        declare(
+            "out.write",
+            handler=lambda: left.append(asyncio.ensure_future(registry.execute(call("in.write")))),
+            risk="mutating",
+        )
     )
     assert (await registry.execute(call("out.write"))).ok
     assert (await left[0]).ok
 
 
-async def test_a_change_that_takes_too_long_is_unknown_and_its_late_end_is_recorded(registry: Registry, caplog: Any) -> None:
+async def test_a_change_that_takes_too_long_is_unknown_and_its_late_end_is_recorded(
+    registry: Registry, caplog: Any
+) -> None:
     """FC-04, FC-02: the handler goes on, only its target stays busy, and everything recovers by itself."""
     release = asyncio.Event()
     lates: list = []
@@ -261,7 +286,9 @@ async def test_a_change_that_takes_too_long_is_unknown_and_its_late_end_is_recor
     assert ran == [1]
 
 
-async def test_while_a_call_is_unknown_the_same_digest_runs_nothing_and_returns_that_calls_id(registry: Registry) -> None:
+async def test_while_a_call_is_unknown_the_same_digest_runs_nothing_and_returns_that_calls_id(
+    registry: Registry,
+) -> None:
     """G23."""
     runs: list = []
 
@@ -281,7 +308,9 @@ async def test_while_a_call_is_unknown_the_same_digest_runs_nothing_and_returns_
     assert runs == [1]
 
 
-async def test_an_unknown_call_can_be_settled_by_who_found_out_and_then_the_same_call_may_run(registry: Registry) -> None:
+async def test_an_unknown_call_can_be_settled_by_who_found_out_and_then_the_same_call_may_run(
+    registry: Registry,
+) -> None:
     """G23."""
     runs: list = []
 
@@ -440,7 +469,9 @@ async def test_a_nested_handler_repeats_the_gates_in_the_loops_own_callback(regi
     assert ran == []
 
 
-async def test_a_nested_handler_that_ends_in_the_turn_in_which_it_was_stopped_has_its_real_result(registry: Registry) -> None:
+async def test_a_nested_handler_that_ends_in_the_turn_in_which_it_was_stopped_has_its_real_result(
+    registry: Registry,
+) -> None:
     task = asyncio.ensure_future(registry.execute(call(id="c1")))
 
     def handler() -> str:
@@ -514,9 +545,9 @@ class AsyncJournal:
         await asyncio.sleep(0)
         self.entries.append(("intent", intent.call_id))
 
-    async def outcome(self, call_id: str, outcome: Any) -> None:
+    async def outcome(self, intent: Any, outcome: Any) -> None:
         await asyncio.sleep(0)
-        self.entries.append(("outcome", call_id, outcome.status.value))
+        self.entries.append(("outcome", intent.call_id, outcome.status.value))
 
 
 async def test_an_intent_that_cannot_be_written_means_not_run(caplog: Any) -> None:
@@ -576,7 +607,11 @@ async def test_every_submitted_call_settles_when_the_registry_closes(registry: R
     registry.close()
     late = registry.submit(call())
     await turn()
-    assert [future.result(timeout=1).status for future in (running, not_begun, late)] == ["cancelled", "cancelled", "unavailable"]
+    assert [future.result(timeout=1).status for future in (running, not_begun, late)] == [
+        "cancelled",
+        "cancelled",
+        "unavailable",
+    ]
     assert registry.registrations == ()
 
 

@@ -1,21 +1,11 @@
 """The customer application for tests: a filled store in memory, a window with settings of its own."""
 
-from pathlib import Path
-
 import pytest
 from PySide6.QtCore import QSettings
 
 from examples.crm.domain import Store
 from examples.crm.sample_data import sample_customers, sample_orders
 from examples.crm.window import CrmWindow
-
-
-def pytest_collection_modifyitems(items):
-    """The offscreen platform says this of every dialog that is shown; it has no window manager to give hints to."""
-    here = str(Path(__file__).parent)
-    for item in items:
-        if str(item.path).startswith(here):
-            item.add_marker(pytest.mark.qt_log_ignore("does not support propagateSizeHints", extend=True))
 
 
 @pytest.fixture

@@ -204,7 +204,7 @@ async def test_what_the_rules_forbid_is_refused_before_anybody_is_asked(registry
 
 
 async def test_row_that_changed_while_the_person_read_is_stale_and_stays_as_it_is(registry, window, asked):
-    """FC-35, FC-22"""
+    """G03, FC-35, FC-22"""
     asked.before = lambda: window.store.update_customer(ADA, {"email": "new@example.com"}, version=1)
     outcome = await registry.execute(
         call("customer.update", customer="Ada Lovelace", field="email", value="ada@example.com")
@@ -232,7 +232,7 @@ async def test_approved_delete_shows_the_row_and_the_orders_first(registry, wind
 
 
 async def test_without_anybody_to_ask_nothing_is_changed(registry, window):
-    """FC-16"""
+    """G04, FC-16"""
     before = tables(window.store)
     outcome = await registry.execute(call("customer.delete", customer="Alan Turing"))
     assert (outcome.status, outcome.code) == (Status.DENIED, "no_approver")

@@ -25,10 +25,10 @@ from examples.crm import app
 
 show = app._show
 
-def show_and_close(store):
-    window = show(store)
-    QTimer.singleShot(0, window.close)
-    return window
+async def show_and_close(*arguments):
+    await show(*arguments)
+    for window in app.QApplication.topLevelWidgets():
+        QTimer.singleShot(0, window.close)
 
 app._show = show_and_close
 sys.exit(app.main([]))
@@ -138,7 +138,7 @@ async def test_request_that_nobody_approves_changes_nothing(tmp_path):
 
 
 async def test_ask_without_a_terminal_denies(tmp_path):
-    """FC-31"""
+    """G04, FC-31"""
     async with ReplayServer(UPDATE, says("It was not approved.")) as server:
         run = await run_app(tmp_path, "--approve", "ask", server=server)
     assert run.code == 3
@@ -220,6 +220,40 @@ async def test_terminal_is_shown_no_control_characters(tmp_path):
     assert run.report["approvals"][0]["input"]["value"] == "a\x1b[2Jb\u202ec"
     assert "\x1b" not in run.out
     assert "\u202e" not in run.out
+
+
+async def test_endpoint_that_names_no_model_is_an_error_that_says_what_to_set(tmp_path):
+    """FC-56"""
+    async with ReplayServer(Reply(body='{"object": "list", "data": []}')) as server:
+        wanted = ("--headless", "Hello", "--db", str(tmp_path / "customers.db"))
+        environment = {"OPENAI_BASE_URL": server.url}
+        code, _out, err = await run_python(tmp_path, "-m", "examples.crm", *wanted, environment=environment)
+    assert code == 1
+    assert "Set OPENAI_MODEL" in err
+
+
+async def test_window_without_a_model_says_what_to_set(tmp_path):
+    """FC-56"""
+    async with ReplayServer(Reply(body='{"object": "list", "data": []}')) as server:
+        environment = {"OPENAI_BASE_URL": server.url, "XDG_DATA_HOME": str(tmp_path), "QT_QPA_PLATFORM": "offscreen"}
+        code, _out, err = await run_python(tmp_path, "-c", START_AND_CLOSE, environment=environment)
+    assert code == 0
+    assert "Set OPENAI_MODEL" in err
+
+
+async def test_pictures_are_taken_when_everything_is_shown(tmp_path):
+    async with ReplayServer(UPDATE, says("The address is changed.")) as server:
+        waiting, end = tmp_path / "waiting.png", tmp_path / "end.png"
+        run = await run_app(
+            tmp_path,
+            *("--approve", "all", "--theme", "dark", "--screenshot", str(end), "--approval-screenshot", str(waiting)),
+            server=server,
+        )
+    assert run.code == 0
+    first, last = QImage(str(waiting)), QImage(str(end))
+    assert first.size() == last.size()
+    assert first != last
+    assert last.pixelColor(5, last.height() // 2).lightness() < 80
 
 
 async def test_program_makes_its_file_in_the_data_folder_and_ends_with_its_window(tmp_path):

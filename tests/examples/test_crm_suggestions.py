@@ -25,8 +25,8 @@ MEANT = {
     "Open Katherine Johnson": ("customer.open", {"customer": "Katherine Johnson"}),
     "Find the customers in Manchester": ("customers.search", {"query": "Manchester"}),
     "List the orders of Emmy Noether": ("orders.list", {"customer": "Emmy Noether"}),
-    "Show only the active customers": ("view.set_filter", {"status": "active"}),
-    "Sort the customers by company": ("view.sort", {"column": "company"}),
+    "Show only the leads": ("view.set_filter", {"status": "lead"}),
+    "Mark order 1001 as paid": ("order.set_status", {"order": "1001", "status": "paid"}),
     "Delete the customer Alan Turing": ("customer.delete", {"customer": "Alan Turing"}),
     "Use the dark theme": ("app.set_theme", {"theme": "dark"}),
 }
@@ -67,3 +67,5 @@ async def test_each_suggestion_is_done_by_the_embedded_model(qapp, store, settin
         window.close()
     assert done == {prompt: ([call], ["ok"], RunEndReason.COMPLETED) for prompt, call in MEANT.items()}
     assert window.store.customer(1).email == "ada@example.com"
+    assert window.store.order(1001).status == "paid"
+    assert len(window.store.find_customers("Alan Turing")) == 0

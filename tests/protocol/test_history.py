@@ -179,9 +179,7 @@ def test_long_and_missing_ids_are_mapped_the_same_way_in_call_and_answer():
     assert [(m["tool_call_id"], m["content"]) for m in repaired[1:]] == [(made[0], "long"), (made[1], "none")]
 
 
-@pytest.mark.parametrize(
-    "text", ["", "  ", '{"a":', "[1]", '"x"', "NaN", '{"a":Infinity}', None, '{"a":"\ud800"}']
-)
+@pytest.mark.parametrize("text", ["", "  ", '{"a":', "[1]", '"x"', "NaN", '{"a":Infinity}', None, '{"a":"\ud800"}'])
 def test_arguments_that_are_no_json_object_are_replayed_as_an_empty_one(text):
     (message, _) = repair([asking(call(arguments=text))])
     assert message["tool_calls"][0]["function"]["arguments"] == "{}"
@@ -215,9 +213,7 @@ def test_fields_that_nobody_knows_are_kept():
 
 def test_more_calls_than_one_message_may_have_become_several_messages():
     many = [call(f"c{number}") for number in range(MAX_CALLS + 2)]
-    repaired = repair(
-        [asking(*many), *(answer(f"c{number}", str(number)) for number in range(MAX_CALLS + 2))]
-    )
+    repaired = repair([asking(*many), *(answer(f"c{number}", str(number)) for number in range(MAX_CALLS + 2))])
     assert_pairs(repaired)
     answers = [message["content"] for message in repaired if message["role"] == "tool"]
     assert answers == [str(number) for number in range(MAX_CALLS + 2)]

@@ -29,9 +29,7 @@ def schema(required=(), additional=False, **properties):
 TEXT = {"type": "string"}
 
 
-def capability(
-    name="form.save", input_schema=None, *, target=None, description="Save it.", risk="read", **more
-):
+def capability(name="form.save", input_schema=None, *, target=None, description="Save it.", risk="read", **more):
     return Capability(
         name=name,
         description=description,
@@ -61,10 +59,8 @@ def parameters(snapshot, name):
 
 def test_a_capability_is_shown_as_an_openai_function_tool():
     """FC-50, FC-63."""
-    snapshot = snapshot_of(
-        capability("form.save", schema(["text"], text={"type": "string", "description": "What."}))
-    )
-    assert snapshot.tools == [
+    snapshot = snapshot_of(capability("form.save", schema(["text"], text={"type": "string", "description": "What."})))
+    assert list(snapshot.tools) == [
         {
             "type": "function",
             "function": {
@@ -91,7 +87,7 @@ def test_an_unchanged_registry_gives_the_same_snapshot_and_a_changed_one_another
     second = Snapshot.of(registry)
     assert second is not first
     assert second.revision == registry.revision
-    assert second.tools == []
+    assert list(second.tools) == []
     assert len(first.tools) == 1
     registration.resume()
     assert len(Snapshot.of(registry).tools) == 1
@@ -115,9 +111,7 @@ def test_the_order_of_tools_is_stable():
     registrations[1].suspend()
     registrations[1].resume()
     registrations[0].replace(description="Another.")
-    assert (
-        [tool["function"]["name"] for tool in Snapshot.of(registry).tools] == before == ["b_x", "a_x", "c_x"]
-    )
+    assert [tool["function"]["name"] for tool in Snapshot.of(registry).tools] == before == ["b_x", "a_x", "c_x"]
 
 
 def test_names_that_collide_on_the_wire_are_refused():
@@ -159,12 +153,8 @@ def test_a_description_that_fits_is_left_alone():
 
 def two_boards(**changes):
     return [
-        capability(
-            "board.clear", schema(["layer"], layer=TEXT), target=Target(id="b1", label="Main\n board")
-        ),
-        capability(
-            "board.clear", changes.get("second", schema(["layer"], layer=TEXT)), target=Target(id="b2")
-        ),
+        capability("board.clear", schema(["layer"], layer=TEXT), target=Target(id="b1", label="Main\n board")),
+        capability("board.clear", changes.get("second", schema(["layer"], layer=TEXT)), target=Target(id="b2")),
     ]
 
 
@@ -198,9 +188,7 @@ async def test_a_target_that_is_named_is_used_or_the_call_is_refused_never_anoth
     registry = Registry()
     for target in ("b1", "b2"):
         registry.register(
-            capability(
-                "board.clear", handler=lambda target=target: ran.append(target), target=Target(id=target)
-            )
+            capability("board.clear", handler=lambda target=target: ran.append(target), target=Target(id=target))
         )
     snapshot = Snapshot.of(registry)
     gone = snapshot.decode(wire("board_clear", '{"_target":"b3"}'))
@@ -427,3 +415,29 @@ def test_what_one_target_takes_the_shown_parameters_allow(schemas, given_input):
     for target, one in zip(targets, schemas, strict=True):
         if jsonschema_rs.Draft202012Validator(one).is_valid(given_input):
             assert validator.is_valid({"_target": target.id, **given_input})
+
+
+# What is not shown
+
+
+def test_a_narrowed_snapshot_shows_less_and_decodes_all_the_same():
+    registry = Registry()
+    for name in ("a.one", "b.two", "c.three"):
+        registry.register(capability(name))
+    whole = Snapshot.of(registry)
+    narrow = whole.only({"c.three", "a.one", "no.such"})
+    assert list(narrow.entries) == ["a_one", "c_three"]
+    assert [tool["function"]["name"] for tool in narrow.tools] == ["a_one", "c_three"]
+    assert narrow.revision == whole.revision
+    call = narrow.decode(ToolCall(id="1", name="b_two", arguments="{}"))
+    assert (call.name, call.revision) == ("b.two", whole.revision)
+    assert narrow.decode(ToolCall(id="1", name="b.two", arguments="{}")).code == "no_such_capability"
+    assert "b_two" not in narrow.decode(ToolCall(id="1", name="b_tw", arguments="{}")).hint
+
+
+def test_a_snapshot_that_is_narrowed_to_all_is_the_same():
+    registry = Registry()
+    registry.register(capability("a.one"))
+    whole = Snapshot.of(registry)
+    assert whole.only({"a.one", "b.two"}) is whole
+    assert list(whole.only(()).only({"a.one"}).hidden) == ["a_one"]

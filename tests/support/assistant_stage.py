@@ -29,7 +29,7 @@ async def until(condition: Callable[[], Any], seconds: float = 10.0) -> Any:
 
 async def settled(transcript: Transcript) -> None:
     """Wait until the transcript shows everything it was given."""
-    await until(lambda: not transcript._dirty and not transcript._timer.isActive())
+    await until(lambda: transcript.idle)
 
 
 def make_registry() -> Registry:

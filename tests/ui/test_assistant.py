@@ -492,7 +492,7 @@ async def test_a_screen_reader_hears_start_end_and_error_and_never_a_chunk(qapp,
 
 async def test_an_announcement_reaches_the_platform(qapp, monkeypatch):
     told = []
-    monkeypatch.setattr(announcements.QAccessible, "updateAccessibility", told.append)
+    monkeypatch.setattr(announcements.QtGui.QAccessible, "updateAccessibility", told.append)
     stage = AssistantStage()
     announcements.announce(stage.window, "words", urgent=True)
     assert [event.message() for event in told] == ["words"]

@@ -90,7 +90,7 @@ async def show(transcript, text):
 
 
 async def test_nothing_that_a_model_writes_is_loaded_or_linked_where_it_should_not(transcript, monkeypatch):
-    """FC-78: 1,000 hostile texts; no image, no HTML, and only http, https and mailto links are left in the document."""
+    """G12, FC-78: 1,000 hostile texts; no image, no HTML, and only http, https and mailto links are left."""
     asked = []
     monkeypatch.setattr(SealedDocument, "loadResource", lambda _self, _kind, name: asked.append(name))
     monkeypatch.setattr(Transcript, "loadResource", lambda _self, _kind, name: asked.append(name))
@@ -110,7 +110,7 @@ async def test_nothing_that_a_model_writes_is_loaded_or_linked_where_it_should_n
 
 
 async def test_html_is_shown_as_the_text_it_is(transcript):
-    """FC-78"""
+    """G12, FC-78"""
     await show(transcript, "<b>not bold</b> <img src='x'>")
     assert "<b>not bold</b> <img src='x'>" in transcript.toPlainText()
 
@@ -123,6 +123,7 @@ async def test_an_image_is_its_description(transcript):
 
 
 async def test_a_click_on_a_link_asks_and_opens_nothing(transcript, monkeypatch):
+    """G12."""
     opened, asked = [], []
     monkeypatch.setattr(QDesktopServices, "openUrl", opened.append)
     transcript.link_requested.connect(asked.append)

@@ -5,10 +5,10 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 
-from agentic_qt.devtools.bench import calls, paint, streaming
+from agentic_qt.devtools.bench import calls, digests, paint, peers, registering, searching, streaming, tools
 from agentic_qt.devtools.bench.measuring import Row
 from agentic_qt.qt.loop import run
 
@@ -18,17 +18,14 @@ def main(arguments: Sequence[str]) -> int:
     options = _parser().parse_args(arguments)
     if sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-    chosen = options.only or ["calls", "paint", "stream"]
-    rows: list[Row] = []
-    if "calls" in chosen:
-        rows += _calls_on_the_gui_loop(options.rounds, options.repetitions)
-        rows += calls.measure_plain(options.rounds, options.repetitions)
-    if "paint" in chosen:
-        rows += paint.measure(max(3, options.rounds // 3))
-    if "stream" in chosen:
-        rows += streaming.measure()
+    rows = [row for name in options.only or _MEASUREMENTS for row in _MEASUREMENTS[name](options)]
     print(_as_json(rows) if options.json else _as_table(rows))
     return 0
+
+
+def _calls(options: argparse.Namespace) -> list[Row]:
+    on_the_gui_loop = _calls_on_the_gui_loop(options.rounds, options.repetitions)
+    return on_the_gui_loop + calls.measure_plain(options.rounds, options.repetitions)
 
 
 def _calls_on_the_gui_loop(rounds: int, repetitions: int) -> list[Row]:
@@ -41,12 +38,30 @@ def _calls_on_the_gui_loop(rounds: int, repetitions: int) -> list[Row]:
     return rows
 
 
+def _few(options: argparse.Namespace) -> int:
+    """Return how often the slow rows take turns."""
+    rounds: int = options.rounds
+    return max(3, rounds // 3)
+
+
+_MEASUREMENTS: Mapping[str, Callable[[argparse.Namespace], list[Row]]] = {
+    "calls": _calls,
+    "paint": lambda options: paint.measure(_few(options)),
+    "stream": lambda _: streaming.measure(),
+    "tools": lambda options: tools.measure(options.rounds, options.repetitions),
+    "register": lambda options: registering.measure(_few(options), peers.environment() if options.peers else None),
+    "digest": lambda options: digests.measure(options.rounds),
+    "search": lambda options: searching.measure(_few(options)),
+}
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="agentic-qt bench", description=__doc__)
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--rounds", type=int, default=15, help="how often the rows take turns (15)")
     parser.add_argument("--repetitions", type=int, default=1000, help="calls in each turn (1000)")
-    parser.add_argument("--only", action="append", choices=["calls", "paint", "stream"], help="only these rows")
+    parser.add_argument("--only", action="append", choices=list(_MEASUREMENTS), help="only these rows")
+    parser.add_argument("--peers", action="store_true", help="compare with app-model too, in a folder of its own")
     return parser
 
 

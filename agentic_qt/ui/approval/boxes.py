@@ -22,7 +22,7 @@ class Box(QFrame):
         parent: The owner.
     """
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Look, parent: QWidget) -> None:
         super().__init__(parent)
         self._look: Look = look
         em = self.fontMetrics().height()
@@ -51,7 +51,7 @@ class Box(QFrame):
 class RiskBadge(QLabel):
     """The risk: an icon, a word and a colour; none of them alone."""
 
-    def __init__(self, risk: Risk, parent: QWidget | None = None) -> None:
+    def __init__(self, risk: Risk, parent: QWidget) -> None:
         super().__init__(risk_word(risk), parent)
         self._risk = risk
         self.setTextFormat(Qt.TextFormat.PlainText)
@@ -93,7 +93,7 @@ class RiskBadge(QLabel):
 class LinkButton(QPushButton):
     """A button that looks like a link: for what decides nothing."""
 
-    def __init__(self, text: str, parent: QWidget | None = None) -> None:
+    def __init__(self, text: str, parent: QWidget) -> None:
         super().__init__(text.replace("&", "&&"), parent)
         self.setFlat(True)
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)  # shrinks, and elides then
@@ -138,7 +138,7 @@ def tint(button: QPushButton, name: str, tone: Literal["ok", "danger", "text", "
     """Give a button an icon in a colour of its palette; again after each change of palette."""
     tones = Tones.of(button.palette())
     colour = {"ok": tones.ok, "danger": tones.danger, "text": tones.text, "muted": tones.muted}[tone]
-    button.setIcon(icon(name, colour, tones.border))
+    button.setIcon(icon(name, colour, tones.muted))
 
 
 PALETTE_EVENTS = (QEvent.Type.PaletteChange, QEvent.Type.StyleChange)

@@ -24,7 +24,7 @@ class GuardedButton(QPushButton):
     decided = Signal()
     refused = Signal(Refusal)
 
-    def __init__(self, text: str, guard: GestureGuard, parent: QWidget | None = None) -> None:
+    def __init__(self, text: str, guard: GestureGuard, parent: QWidget) -> None:
         super().__init__(text.replace("&", "&&"), parent)
         self._guard = guard
         self._cause: QEvent.Type | None = None

@@ -13,7 +13,7 @@ from agentic_qt.core.grants import Scope
 from agentic_qt.ui.announce import announce
 from agentic_qt.ui.approval.boxes import PALETTE_EVENTS, Box, LinkButton, RiskBadge, tint
 from agentic_qt.ui.approval.buttons import GuardedButton
-from agentic_qt.ui.approval.exact_label import ExactLabel
+from agentic_qt.ui.approval.exact_label import ExactLabel, Tone
 from agentic_qt.ui.approval.gesture import GestureGuard, GestureTimes, Refusal
 from agentic_qt.ui.approval.input_watch import InputWatch
 from agentic_qt.ui.approval.payload import describe, scope_words, shortened, target_words
@@ -52,7 +52,7 @@ class ApprovalCard(Box):
         watch: InputWatch,
         times: GestureTimes,
         clock: Callable[[], float] = time.time,
-        parent: QWidget | None = None,
+        parent: QWidget,
     ) -> None:
         destructive = request.risk is Risk.DESTRUCTIVE
         super().__init__("danger" if destructive else "warning", parent)
@@ -64,22 +64,22 @@ class ApprovalCard(Box):
         self._shown = describe(request)
         self.setAccessibleName(translate("agentic_qt", "Approval: {title}").format(title=self._shown.title))
         self.guard = GestureGuard(self, watch, times=times)
-        self.payload = PayloadView(self._shown)
-        self.reason = QLineEdit()
-        self.deny_button = GuardedButton(translate("agentic_qt", "Deny"), self.guard)
+        self.payload = PayloadView(self._shown, self)
+        self.reason = QLineEdit(self)
+        self.deny_button = GuardedButton(translate("agentic_qt", "Deny"), self.guard, self)
         approve = translate("agentic_qt", "Approve…") if destructive else translate("agentic_qt", "Approve")
-        self.approve_button = GuardedButton(approve, self.guard)
+        self.approve_button = GuardedButton(approve, self.guard, self)
         yes = translate("agentic_qt", "Yes: {title}")
-        self.confirm_button = GuardedButton(yes.format(title=shortened(self._shown.title)), self.guard)
+        self.confirm_button = GuardedButton(yes.format(title=shortened(self._shown.title)), self.guard, self)
         self.confirm_button.setAccessibleName(yes.format(title=self._shown.title))
-        self.scope_button = GuardedButton("", self.guard)
+        self.scope_button = GuardedButton("", self.guard, self)
         self.scope_menu = QMenu(self)
-        self.status = ExactLabel()
-        self._expiry = ExactLabel(tone="muted", scale=0.9)
-        self.wait_button = LinkButton(translate("agentic_qt", "Keep waiting"))
-        self._confirm = QWidget()
-        self._decide = QWidget()
-        self._after = QWidget()
+        self.status = ExactLabel(parent=self)
+        self._expiry = ExactLabel(tone="muted", scale=0.9, parent=self)
+        self.wait_button = LinkButton(translate("agentic_qt", "Keep waiting"), self)
+        self._confirm = QWidget(self)
+        self._decide = QWidget(self)
+        self._after = QWidget(self)
         self._build()
         self._connect()
         self._tick = QTimer(self, interval=_TICK)
@@ -221,11 +221,12 @@ class ApprovalCard(Box):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(em // 3, em // 3, em // 3, em // 3)
         layout.setSpacing(em // 2)
-        layout.addWidget(ExactLabel(self._shown.title, scale=1.2, bold=True))
+        layout.addWidget(ExactLabel(self._shown.title, scale=1.2, bold=True, parent=self))
         facts = QHBoxLayout()
         facts.setSpacing(em // 2)
-        facts.addWidget(RiskBadge(self.request.risk))
-        facts.addWidget(ExactLabel(self._shown.undo, tone="danger" if self.request.undoable is False else "muted"), 1)
+        facts.addWidget(RiskBadge(self.request.risk, self))
+        undo_tone: Tone = "danger" if self.request.undoable is False else "muted"
+        facts.addWidget(ExactLabel(self._shown.undo, tone=undo_tone, parent=self), 1)
         layout.addLayout(facts)
         layout.addWidget(self._confirm)
         layout.addWidget(self.payload, 1)
@@ -254,7 +255,7 @@ class ApprovalCard(Box):
         waiting.addWidget(self._expiry, 1)
         waiting.addWidget(self.wait_button)
         column.addLayout(waiting)
-        self.reason.setPlaceholderText(translate("agentic_qt", "Reason for a no (optional; the model reads it)"))
+        self.reason.setPlaceholderText(translate("agentic_qt", "Reason for a no (the model reads it)"))
         self.reason.setAccessibleName(translate("agentic_qt", "Reason for denying, sent to the model"))
         column.addWidget(self.reason)
         buttons = QHBoxLayout()
@@ -279,8 +280,8 @@ class ApprovalCard(Box):
         row = QHBoxLayout(self._after)
         row.setContentsMargins(0, 0, 0, 0)
         row.addStretch(1)
-        self.close_button = LinkButton(translate("agentic_qt", "Close"))
-        self.again_button = LinkButton(translate("agentic_qt", "Ask again"))
+        self.close_button = LinkButton(translate("agentic_qt", "Close"), self._after)
+        self.again_button = LinkButton(translate("agentic_qt", "Ask again"), self._after)
         row.addWidget(self.close_button)
         row.addWidget(self.again_button)
         self._after.hide()

@@ -6,6 +6,7 @@ from PySide6.QtCore import QCoreApplication, QSize, Qt
 from PySide6.QtGui import QCloseEvent, QKeyEvent
 from PySide6.QtWidgets import QApplication, QDialog, QVBoxLayout, QWidget
 
+from agentic_qt.qt.availability import OWN_WINDOW
 from agentic_qt.ui.approval.card import ApprovalCard
 
 translate = QCoreApplication.translate
@@ -18,24 +19,26 @@ class ApprovalDialog(QDialog):
     It does not take the focus from a person who types.
 
     Args:
-        card: What it shows.
+        make_card: Makes what it shows, a child of the dialog.
         closed: Called when the person closed the window.
         parent: The application's window; the dialog goes with it.
     """
 
-    def __init__(self, card: ApprovalCard, *, closed: Callable[[], None], parent: QWidget | None = None) -> None:
+    def __init__(
+        self, make_card: Callable[[QWidget], ApprovalCard], *, closed: Callable[[], None], parent: QWidget
+    ) -> None:
         super().__init__(parent)
-        self.card = card
+        self.card = make_card(self)
         self._closed = closed
         self.setObjectName("agentic_qt_approval_dialog")
         # Windows of ours never count as blocking a target.
-        self.setProperty("agentic_qt_window", True)  # noqa: FBT003 - Qt's own signature
+        self.setProperty(OWN_WINDOW, True)  # noqa: FBT003 - Qt's own signature
         self.setAttribute(Qt.WidgetAttribute.WA_QuitOnClose, False)  # noqa: FBT003 - Qt's own signature
         self.setWindowModality(Qt.WindowModality.NonModal)
         # The title is of our words alone: Qt gives a meaning to "[*]", and window managers cut.
         self.setWindowTitle(translate("agentic_qt", "Approval needed"))
         layout = QVBoxLayout(self)
-        layout.addWidget(card)
+        layout.addWidget(self.card)
         self.setSizeGripEnabled(True)
 
     def present(self) -> None:

@@ -53,7 +53,7 @@ class ExactLabel(QLabel):
         bold: bool = False,
         code: bool = False,
         struck: bool = False,
-        parent: QWidget | None = None,
+        parent: QWidget,
     ) -> None:
         super().__init__(parent)
         self.setTextFormat(Qt.TextFormat.PlainText)

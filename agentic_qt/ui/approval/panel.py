@@ -19,13 +19,13 @@ class ApprovalPanel(QWidget):
 
     reachable_changed = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("agentic_qt_approval_panel")
         self.setAccessibleName(translate("agentic_qt", "Approvals"))
         self._card: ApprovalCard | None = None
         self._dock: QDockWidget | None = None
-        self._more = ExactLabel(tone="muted", scale=0.9)
+        self._more = ExactLabel(tone="muted", scale=0.9, parent=self)
         self._layout = QVBoxLayout(self)
         self._layout.setContentsMargins(0, 0, 0, 0)
         self._layout.addWidget(self._more)

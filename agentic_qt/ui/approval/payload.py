@@ -5,7 +5,8 @@
 - ``"changes"``: ``{field: {"old": value, "new": value}}``, what will change; shown as "field: old -> new";
 - ``"old"``: ``{field: value}``, the present values of input properties of the same name; shown likewise.
 
-Every other key becomes a row of its own, and facts that are no object become one row. A field whose ``new`` is the very
+Every other key becomes a row of its own, or a section of rows when its value is an object of plain values; facts that
+are no object become one row. A field whose ``new`` is the very
 input property of the same name is shown once; otherwise both are shown, so that facts can hide no input.
 """
 
@@ -19,6 +20,7 @@ from agentic_qt.core.approvals import ApprovalRequest
 from agentic_qt.core.capability import Risk
 from agentic_qt.core.grants import Scope
 from agentic_qt.ui.approval.text import as_json, exact, exact_value, mixed_scripts
+from agentic_qt.ui.words import label_of
 
 translate = QCoreApplication.translate  # this very call is what lupdate collects
 
@@ -114,10 +116,7 @@ def describe(request: ApprovalRequest) -> Payload:
                 if name not in merged
             ),
         ),
-        Section(
-            heading=translate("agentic_qt", "Found by the application"),
-            rows=tuple(Row(label=exact(name), value=shown_value(value)) for name, value in others.items()),
-        ),
+        *_fact_sections(others),
     )
     return Payload(
         title=exact(request.title or request.name),
@@ -195,7 +194,28 @@ def _origin_rows(request: ApprovalRequest) -> Iterator[Row]:
 
 def _change_rows(request: ApprovalRequest, changes: Mapping[str, tuple[Any, Any]]) -> Iterator[Row]:
     for name, (old, new) in changes.items():
-        yield Row(label=_label(request, name), value=shown_value(new), old=shown_value(old))
+        # Names that are no input are the application's own words.
+        label = _label(request, name) if name in request.input else exact(label_of(name, request.input_schema))
+        yield Row(label=label, value=shown_value(new), old=shown_value(old))
+
+
+def _fact_sections(facts: Mapping[str, Any]) -> Iterator[Section]:
+    heading = translate("agentic_qt", "Found by the application")
+    loose = {name: value for name, value in facts.items() if not _is_flat(value)}
+    yield Section(heading=heading, rows=_fact_rows(loose))
+    for name, value in facts.items():
+        if _is_flat(value):
+            yield Section(heading=f"{heading}: {exact(label_of(name, {}))}", rows=_fact_rows(value))
+
+
+def _fact_rows(facts: Mapping[str, Any]) -> tuple[Row, ...]:
+    return tuple(Row(label=exact(label_of(name, {})), value=shown_value(value)) for name, value in facts.items())
+
+
+def _is_flat(value: Any) -> bool:
+    return isinstance(value, Mapping) and bool(value) and not any(
+        isinstance(item, (Mapping, list, tuple)) for item in value.values()
+    )
 
 
 def _split_facts(request: ApprovalRequest) -> tuple[dict[str, tuple[Any, Any]], dict[str, Any]]:
@@ -234,9 +254,9 @@ def _same(given: Mapping[str, Any], name: str, new: Any) -> bool:
 
 def _label(request: ApprovalRequest, name: str) -> str:
     properties = request.input_schema.get("properties", {})
-    declared = properties.get(name, {}) if isinstance(properties, Mapping) else {}
-    title = declared.get("title") if isinstance(declared, Mapping) else None
-    return exact(title if isinstance(title, str) and title else name)
+    # A name that is not declared is the model's word: it is shown to the letter.
+    declared = isinstance(properties, Mapping) and name in properties
+    return exact(label_of(name, request.input_schema) if declared else name)
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -37,19 +37,19 @@ class RememberedApprovals(QWidget):
             self._layout.removeWidget(self._list)
             self._list.hide()
             self._list.deleteLater()
-        self._list = QWidget()
+        self._list = QWidget(self)
         column = QVBoxLayout(self._list)
         column.setContentsMargins(0, 0, 0, 0)
         for grant in grants:
-            column.addWidget(self._row(grant))
+            column.addWidget(self._row(grant, self._list))
         if not len(grants):
             words = translate("agentic_qt", "Nothing is remembered: each change will be asked for.")
-            column.addWidget(ExactLabel(words, tone="muted"))
+            column.addWidget(ExactLabel(words, tone="muted", parent=self._list))
         column.addStretch(1)
         self._layout.addWidget(self._list)
 
-    def _row(self, grant: Grant) -> QWidget:
-        box = Box("card")
+    def _row(self, grant: Grant, parent: QWidget) -> QWidget:
+        box = Box("card", parent)
         grid = QGridLayout(box)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setColumnStretch(0, 1)
@@ -64,11 +64,11 @@ class RememberedApprovals(QWidget):
         given = QLocale().toString(
             QDateTime.fromSecsSinceEpoch(int(grant.granted_at)), QLocale.FormatType.ShortFormat
         )
-        grid.addWidget(ExactLabel(name, bold=True), 0, 0)
-        grid.addWidget(ExactLabel(f"{translate('agentic_qt', 'On')} {where}"), 1, 0)
+        grid.addWidget(ExactLabel(name, bold=True, parent=box), 0, 0)
+        grid.addWidget(ExactLabel(f"{translate('agentic_qt', 'On')} {where}", parent=box), 1, 0)
         client = f" · {exact(grant.client)}" if grant.client is not None else ""
-        grid.addWidget(ExactLabel(f"{words} · {given}{client}", tone="muted", scale=0.9), 2, 0)
-        revoke = LinkButton(translate("agentic_qt", "Revoke"))
+        grid.addWidget(ExactLabel(f"{words} · {given}{client}", tone="muted", scale=0.9, parent=box), 2, 0)
+        revoke = LinkButton(translate("agentic_qt", "Revoke"), box)
         revoke.setAccessibleName(translate("agentic_qt", "Revoke {name}").format(name=name))
         revoke.clicked.connect(lambda: self._queue.grants.revoke(grant.id))
         grid.addWidget(revoke, 0, 1, Qt.AlignmentFlag.AlignTop)

@@ -8,6 +8,7 @@ from PySide6.QtCore import QCoreApplication, QEvent, QObject, QTimer
 from PySide6.QtWidgets import QApplication, QWidget
 
 from agentic_qt.core.approvals import ApprovalChange, ApprovalEvent, ApprovalQueue, ApprovalRequest
+from agentic_qt.qt.availability import is_own
 from agentic_qt.ui.announce import announce
 from agentic_qt.ui.approval.attention import Attention
 from agentic_qt.ui.approval.card import ApprovalCard
@@ -49,7 +50,10 @@ class ApprovalViews:
     ) -> None:
         self.queue = queue
         self.prefer_dialogs = prefer_dialogs
-        self.panel = ApprovalPanel()
+        # Hidden, and a place of the panel until the host gives it one: it goes with the window either way.
+        self._shelf = QWidget(window)
+        self._shelf.hide()
+        self.panel = ApprovalPanel(self._shelf)
         self.attention = Attention(window)
         self._window = window
         self._times = times or GestureTimes()
@@ -84,7 +88,7 @@ class ApprovalViews:
         self._window.removeEventFilter(self._eyes)
         self._window.destroyed.disconnect(self._gone)
         self.panel.reachable_changed.disconnect(self._sight_changed)
-        for owned in (self._later, self._eyes, self.watch, self.panel):
+        for owned in (self._later, self._eyes, self.watch, self.panel, self._shelf):
             owned.deleteLater()
 
     # The queue
@@ -174,7 +178,7 @@ class ApprovalViews:
             self._dialog = None
         self._front, self._expired = request, False
         if request is not None:
-            self.panel.show_card(self._make_card())
+            self.panel.show_card(self._make_card(self.panel))
             self._decide_on_dialog()
 
     def _show_count(self) -> None:
@@ -186,7 +190,7 @@ class ApprovalViews:
             return
         if _foreign_modal() or (self.panel.reachable and not self.prefer_dialogs):
             return
-        self._dialog = ApprovalDialog(self._make_card(), closed=self._dialog_closed, parent=self._window)
+        self._dialog = ApprovalDialog(self._make_card, closed=self._dialog_closed, parent=self._window)
         self._dialog.present()
 
     def _dialog_closed(self) -> None:
@@ -198,11 +202,11 @@ class ApprovalViews:
         else:
             self.queue.deny(request, "The window that asks was closed.", code="window_closed")
 
-    def _make_card(self) -> ApprovalCard:
+    def _make_card(self, parent: QWidget) -> ApprovalCard:
         if self._front is None:  # callers have just set it
             raise RuntimeError("there is no request to show")
         card = ApprovalCard(
-            self._front, queue=self.queue, watch=self.watch, times=self._times, clock=self._clock
+            self._front, queue=self.queue, watch=self.watch, times=self._times, clock=self._clock, parent=parent
         )
         card.dismissed.connect(lambda: self._show_front(None))
         card.ask_again.connect(self._again)
@@ -232,4 +236,4 @@ class _WindowEyes(QObject):
 
 def _foreign_modal() -> bool:
     modal = QApplication.activeModalWidget()
-    return modal is not None and not modal.property("agentic_qt_window")
+    return modal is not None and not is_own(modal)

@@ -98,6 +98,7 @@ async def session(stage: Stage, number: int, risk: Risk, pattern: object, press:
 @pytest.mark.parametrize("risk", [Risk.MUTATING, Risk.DESTRUCTIVE])
 @pytest.mark.parametrize("pattern", [early, typing, late, slow])
 async def test_bursts_decide_nothing(stage: Stage, pattern: object, risk: Risk, press: object) -> None:
+    """G10."""
     await stage.open()
     stage.host.hide()
     ends = [await session(stage, number, risk, pattern, press) for number in range(SESSIONS)]

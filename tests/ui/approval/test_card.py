@@ -43,7 +43,7 @@ async def test_an_isolated_click_on_deny_denies_with_the_reason(stage: Stage) ->
 
 
 async def test_deny_passes_the_same_guard(stage: Stage) -> None:
-    """Threat 10: a stray press may not deny either."""
+    """G10, threat 10: a stray press may not deny either."""
     await stage.open()
     answer = await stage.ask()
     stage.pass_time(0.5)
@@ -105,6 +105,7 @@ async def test_a_second_click_on_the_first_button_never_approves_destructive(sta
 
 
 async def test_destructive_offers_nothing_to_remember(stage: Stage) -> None:
+    """G07."""
     await stage.open()
     await stage.ask(make_destructive(scopes=tuple(Scope)))
     card = card_of(stage)
@@ -113,7 +114,7 @@ async def test_destructive_offers_nothing_to_remember(stage: Stage) -> None:
 
 
 async def test_approve_stays_locked_until_the_end_was_seen(stage: Stage) -> None:
-    """FC-20: by the keyboard too."""
+    """G11, FC-20: by the keyboard too."""
     await stage.open()
     fields = {f"field_{index}": f"value {index}" for index in range(60)}
     answer = await stage.ask(make_request(input=fields))
@@ -134,7 +135,7 @@ async def test_approve_stays_locked_until_the_end_was_seen(stage: Stage) -> None
 
 
 async def test_a_folded_value_keeps_approve_locked_until_it_was_unfolded_and_its_end_seen(stage: Stage) -> None:
-    """FC-20: 20 kB whose tail is dangerous."""
+    """G11, FC-20: 20 kB whose tail is dangerous."""
     await stage.open()
     await stage.ask(make_request(input={"script": "echo\n" * 4000 + "rm -rf /"}))
     card = card_of(stage)
@@ -164,7 +165,7 @@ async def test_unfolding_starts_the_guard_anew(stage: Stage) -> None:
 
 
 async def test_markup_is_shown_as_what_it_is(stage: Stage) -> None:
-    """Threat 8: in labels, tooltips and titles."""
+    """G12, threat 8: in labels, tooltips and titles."""
     evil = "<font color=#fff>x</font><br><b>Approved by IT</b>"
     await stage.open()
     await stage.ask(make_request(title=f"Update {evil}", reason=evil, input={"email": evil, evil: 1}))

@@ -27,7 +27,7 @@ class Surface:
         layout.addWidget(self.inner)
         self.watch = InputWatch(clock=self.clock, parent=self.window)
         self.guard = GestureGuard(self.inner, self.watch, times=times)
-        self.button = GuardedButton("Approve", self.guard)
+        self.button = GuardedButton("Approve", self.guard, self.inner)
         QVBoxLayout(self.inner).addWidget(self.button)
         self.decided = 0
         self.refusals: list[Refusal] = []
@@ -58,6 +58,7 @@ def surface(qtbot: Any) -> Iterator[Surface]:
 
 
 def test_a_click_right_after_showing_is_refused_and_may_be_repeated(surface: Surface) -> None:
+    """G10."""
     surface.pass_time(0.9)
     click(surface.button)
     assert surface.refusals == [Refusal.TOO_EARLY]
@@ -222,12 +223,14 @@ def test_a_mnemonic_passes_the_same_guard(surface: Surface, qtbot: Any) -> None:
 
 
 def test_a_click_by_code_is_not_a_person(surface: Surface) -> None:
+    """G10."""
     surface.pass_time(2)
     surface.button.click()
     assert surface.refusals == [Refusal.NOT_A_PERSON]
 
 
 def test_events_made_up_by_code_are_not_a_person(surface: Surface) -> None:
+    """G10."""
     surface.pass_time(2)
     surface.button.setFocus()
     for kind in (QEvent.Type.KeyPress, QEvent.Type.KeyRelease):

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from agentic_qt.core.grants import Scope
 from agentic_qt.ui.approval.payload import Row, describe, scope_words, shown_value
 from tests.support.approval_stage import make_destructive, make_request
@@ -29,7 +31,7 @@ def test_changes_of_the_preview_are_shown_from_old_to_new() -> None:
     row = found["E-mail"]
     assert row.old is not None
     assert (row.old.full, row.value.full) == ("ada@old.org", "ada@example.com")
-    assert found["version"].value.full == "7"
+    assert found["Version"].value.full == "7"
 
 
 def test_old_values_of_the_preview_meet_the_new_input() -> None:
@@ -39,7 +41,7 @@ def test_old_values_of_the_preview_meet_the_new_input() -> None:
 
 
 def test_facts_cannot_hide_an_input_behind_another_new_value() -> None:
-    """FC-20: what will run is always there."""
+    """G11, FC-20: what will run is always there."""
     payload = describe(make_request(facts={"changes": {"email": {"old": "x", "new": "harmless@example.com"}}}))
     shown = [row.value.full for section in payload.sections for row in section.rows]
     assert "ada@example.com" in shown
@@ -47,7 +49,7 @@ def test_facts_cannot_hide_an_input_behind_another_new_value() -> None:
 
 
 def test_facts_of_another_shape_are_rows_of_their_own() -> None:
-    assert rows(facts={"changes": {"email": "?"}})["changes"].value.full == '{"email": "?"}'
+    assert rows(facts={"changes": {"email": ["?"]}})["Changes"].value.full == '{"email": ["?"]}'
     assert rows(facts=["a", "b"])["Preview"].value.full == '["a", "b"]'
 
 
@@ -69,6 +71,7 @@ def test_many_lines_are_folded_too() -> None:
 
 
 def test_the_json_is_the_signed_text() -> None:
+    """G11."""
     request = make_request()
     payload = describe(request)
     assert payload.json == request.payload
@@ -91,3 +94,25 @@ def test_what_is_remembered_names_capability_and_target_and_nothing_in_them_is_a
     words = scope_words(Scope.RUN, "Update {target}", "Customers  [customers]")
     assert words == "Allow “Update {target}” on Customers  [customers] until this run ends"
     assert "the application" in scope_words(Scope.SESSION, "Update", "")
+
+
+def test_an_object_of_plain_facts_is_a_section_of_rows() -> None:
+    """Not JSON: people read labels."""
+    payload = describe(make_request(facts={"customer": {"full_name": "Ada Lovelace", "open_orders": 2}, "version": 7}))
+    found = {section.heading: section.rows for section in payload.sections}
+    rows_of = found["Found by the application: Customer"]
+    assert [(row.label, row.value.full) for row in rows_of] == [("Full name", "Ada Lovelace"), ("Open orders", "2")]
+    assert [row.label for row in found["Found by the application"]] == ["Version"]
+
+
+def test_a_name_that_is_not_declared_is_shown_to_the_letter() -> None:
+    """Threat 9: a model may choose it where a schema is open."""
+    found = rows(input={"e_mail": "x", "e\u200bmail": "y", "email": "z"})
+    assert set(found) >= {"e_mail", "e\\u{200b}mail", "E-mail"}
+
+
+@pytest.mark.parametrize("value", [{}, {"deep": {"er": 1}}, [1, 2], "text"])
+def test_other_facts_stay_one_row(value: Any) -> None:
+    payload = describe(make_request(facts={"found": value}))
+    last = payload.sections[-1]
+    assert (last.heading, [row.label for row in last.rows]) == ("Found by the application", ["Found"])

@@ -31,7 +31,7 @@ JSON = st.recursive(
 @given(ANY_TEXT | st.text(TRICKY, max_size=20))
 @settings(max_examples=500, deadline=None)
 def test_what_is_shown_reads_back_to_the_exact_text(text: str) -> None:
-    """Threat 9."""
+    """G11, threat 9."""
     assert read_back(exact(text)) == text
 
 
@@ -45,7 +45,7 @@ def test_what_is_shown_reads_back_to_the_exact_value_and_type(value: object) -> 
 
 
 def test_ten_thousand_hostile_payloads_read_back() -> None:
-    """Threat 9; prints its N."""
+    """G11, threat 9; prints its N."""
     chance = random.Random(20)
     wrong = 0
     for _ in range(10_000):

@@ -46,6 +46,7 @@ async def begin(stage: Stage, registry: Registry, name: str = "Grace") -> "async
 
 
 async def test_an_isolated_click_lets_exactly_the_shown_call_run(stage: Stage) -> None:
+    """G01, G10."""
     ran: list[str] = []
     await stage.open()
     task = await begin(stage, make_registry(stage, ran, "mutating"))

@@ -1,0 +1,59 @@
+"""What is refused before any transaction: missing ids, unknown types, forged fields, inputs that break the schema."""
+
+from typing import Final
+
+from agentic_qt.commands.command_type import CommandType, forged_fields
+from agentic_qt.commands.values import Code, Command, CommandResult, CommandStatus
+from agentic_qt.schema.canonical import InputError, canonical, parse
+
+MAX_ID: Final = 200
+"""How many characters an id may have."""
+MAX_TARGET: Final = 1000
+"""How many characters a target may have."""
+
+
+def refused(command_id: str, code: str, hint: str, *, retryable: bool = False) -> CommandResult:
+    """Return an answer that recorded nothing under the id."""
+    return CommandResult(
+        command_id=command_id, status=CommandStatus.REFUSED, code=str(code), hint=hint, retryable=retryable
+    )
+
+
+def check_id(command_id: str) -> CommandResult | None:
+    """Return why an id cannot be one."""
+    if not command_id:
+        return refused("", Code.MISSING_ID, "A command needs an id that was made before it.")
+    if len(command_id) > MAX_ID or not command_id.isprintable() or not command_id.isascii():
+        return refused(command_id[:MAX_ID], Code.INVALID, f"An id has at most {MAX_ID} printable ASCII characters.")
+    return None
+
+
+def check(command: Command, kind: CommandType | None) -> CommandResult | None:
+    """Return why a command is refused, or None."""
+    if (bad_id := check_id(command.command_id)) is not None:
+        return bad_id
+    if kind is None:
+        return refused(command.command_id, Code.UNKNOWN_TYPE, "There is no command of this type.")
+    if "\x00" in (command.target or "") or len(command.target or "") > MAX_TARGET:
+        return refused(command.command_id, Code.INVALID, f"A target has at most {MAX_TARGET} characters.")
+    return _check_input(command, kind)
+
+
+def _check_input(command: Command, kind: CommandType) -> CommandResult | None:
+    try:
+        value = parse(command.input)
+        is_frozen = canonical(value) == command.input
+    except InputError as error:
+        return refused(command.command_id, Code.INVALID, f"The input is refused: {error.message}")
+    if not isinstance(value, dict) or not is_frozen:
+        return refused(command.command_id, Code.INVALID, "The input must be canonical JSON of an object.")
+    if forged := forged_fields(value):
+        hint = f"The input may not have {', '.join(forged)}: only trusted code says that."
+        return refused(command.command_id, Code.FORGED_FIELD, hint)
+    if issues := kind.schema.issues(value, limit=5):
+        words = "; ".join(f"{issue.pointer or 'the input'}: {issue.message}" for issue in issues)
+        return refused(command.command_id, Code.INVALID, words)
+    if kind.version_of is not None and command.expected_version is None:
+        hint = "This command needs the version of the row that was seen; read it again."
+        return refused(command.command_id, Code.VERSION_REQUIRED, hint)
+    return None

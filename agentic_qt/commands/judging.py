@@ -1,0 +1,177 @@
+"""What a command meets inside its transaction: its own id, permission, approval, version, rules, effect."""
+
+import logging
+from collections.abc import Callable
+from typing import Any, Final
+
+from sqlalchemy import Connection, Row, select, update
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import Session
+
+from agentic_qt.commands.command_type import CommandType
+from agentic_qt.commands.states import CommandState
+from agentic_qt.commands.store import Store, Trouble
+from agentic_qt.commands.tables import proposals
+from agentic_qt.commands.transactions import Refusal
+from agentic_qt.commands.values import Actor, Code, Command, CommandResult, CommandStatus, Version
+from agentic_qt.core.errors import CapabilityError
+from agentic_qt.schema.canonical import InputError, canonical
+
+_log = logging.getLogger("agentic_qt.commands.judging")
+MAX_RESULT: Final = 1024 * 1024
+"""How long the canonical JSON of a result's data may be, in bytes."""
+CONSTRAINT_HINT: Final = "The data breaks a rule of the store; nothing was changed."
+
+
+def make_result(
+    command: Command, actor: str, state: CommandState, *, at: float, version: Version | None = None, **fields: Any
+) -> CommandResult:
+    """Return a result that will be stored."""
+    return CommandResult(
+        command_id=command.command_id,
+        status=CommandStatus(state.value),
+        actor=actor,
+        committed_at=at,
+        version=version,
+        **fields,
+    )
+
+
+def result_of_failure(command: Command, actor: str, error: CapabilityError, *, at: float) -> CommandResult:
+    """Return the failure that a handler declared; its data says what was applied elsewhere, if anything."""
+    data = None if error.applied is False else {"applied": error.applied}
+    return make_result(command, actor, CommandState.FAILED, at=at, code=error.code, hint=error.hint, data=data)
+
+
+def check_same(row: Row[Any], command: Command, actor: Actor) -> None:
+    """Do nothing when a stored row is of this very command and actor.
+
+    Raises:
+        Refusal: It is not; the stored result stays unseen. Code ``payload_mismatch``.
+    """
+    # a tombstone of a command that was never seen has no digest: it stands for whatever its actor sends
+    if row.actor != actor.name or row.digest not in (None, command.digest):
+        hint = "This id belongs to another command; use a new id for a new command."
+        raise Refusal(Code.PAYLOAD_MISMATCH, hint, audited=True)
+
+
+def check_permission(session: Session, kind: CommandType, command: Command, actor: Actor) -> None:
+    """Do nothing when the actor may.
+
+    Raises:
+        Refusal: The actor may not; code ``denied``.
+    """
+    allowed = kind.permission is None or kind.permission in actor.permissions
+    if allowed and kind.authorise is not None:
+        allowed = kind.authorise(session, actor, command.data()) is True
+    if not allowed:
+        raise Refusal(Code.DENIED, "This actor may not do that.", audited=True)
+
+
+def check_approval(connection: Connection, command: Command) -> None:
+    """Do nothing when the command's proposal, if this store keeps it, was approved as it is.
+
+    Raises:
+        Refusal: It was not; code ``not_approved``.
+    """
+    if command.proposal_id is None:
+        return
+    row = connection.execute(select(proposals).where(proposals.c.proposal_id == command.proposal_id)).one_or_none()
+    if row is None:  # proposals may be kept by the client's own store
+        return
+    approved = (
+        row.state == CommandState.AWAITING_APPROVAL
+        and row.decided_by is not None
+        and row.decided_by == command.approved_by
+        and row.command_id == command.command_id
+        and row.digest == command.digest
+    )
+    if not approved:
+        raise Refusal(Code.NOT_APPROVED, "Nobody has approved this proposal as it is.", audited=True)
+
+
+def close_proposal(connection: Connection, command: Command, state: CommandState) -> None:
+    """Let a command's proposal, if this store keeps it, follow the command."""
+    if command.proposal_id is not None:
+        of_command = (proposals.c.proposal_id == command.proposal_id) & (proposals.c.command_id == command.command_id)
+        connection.execute(update(proposals).where(of_command).values(state=state.value))
+
+
+class Handling:
+    """Runs a command's handler in a savepoint of the command's transaction.
+
+    Args:
+        store: To understand its errors.
+        faults: Called with ``effect`` when the handler has returned.
+    """
+
+    def __init__(self, store: Store, faults: Callable[[str], None]) -> None:
+        self._store = store
+        self._faults = faults
+
+    def judge(
+        self, connection: Connection, kind: CommandType, command: Command, actor: Actor, *, at: float
+    ) -> CommandResult | None:
+        """Check permission, approval and version; a result when the version is no longer the one that was seen.
+
+        Raises:
+            Refusal: Permission or approval is missing.
+        """
+        with _session(connection) as session:
+            check_permission(session, kind, command, actor)
+            check_approval(connection, command)
+            if kind.version_of is None:
+                return None
+            version = kind.version_of(session, command.data())
+        if type(version) is type(command.expected_version) and version == command.expected_version:
+            return None
+        hint = "The row was changed or deleted since it was read; nothing was done. Read it again and propose anew."
+        data = {"expectedVersion": command.expected_version, "version": version}
+        return make_result(
+            command, actor.name, CommandState.FAILED,
+            at=at, version=version, code=Code.VERSION_CONFLICT, hint=hint, data=data,
+        )  # fmt: skip
+
+    def handle(
+        self, connection: Connection, kind: CommandType, command: Command, actor: Actor, *, at: float
+    ) -> CommandResult:
+        """Run the handler; whatever it raises undoes what it did, and an error of the database ends the transaction."""
+        assert kind.handler is not None  # noqa: S101 - only commands within the store come here
+        input_ = command.data()
+        with _session(connection) as session:
+            try:
+                data = _checked(kind.handler(session, input_, actor))
+                session.flush()
+                version = None if kind.version_of is None else kind.version_of(session, command.data())
+                session.commit()  # releases the savepoint; the transaction goes on
+            except CapabilityError as error:
+                session.rollback()
+                return result_of_failure(command, actor.name, error, at=at)
+            except SQLAlchemyError as error:
+                if self._store.trouble(error) is not Trouble.RULE:
+                    raise
+                _log.warning("A constraint refused command %s (%s)", command.command_id, kind.name, exc_info=True)
+                session.rollback()
+                return _failed(command, actor, Code.CONSTRAINT, CONSTRAINT_HINT, at=at)
+            except Exception:
+                _log.exception("The handler of command %s (%s) failed", command.command_id, kind.name)
+                session.rollback()
+                return _failed(command, actor, Code.HANDLER_ERROR, "The command failed; nothing was changed.", at=at)
+        self._faults("effect")
+        return make_result(command, actor.name, CommandState.SUCCEEDED, at=at, version=version, data=data)
+
+
+def _session(connection: Connection) -> Session:
+    return Session(bind=connection, join_transaction_mode="create_savepoint")
+
+
+def _failed(command: Command, actor: Actor, code: Code, hint: str, *, at: float) -> CommandResult:
+    return make_result(command, actor.name, CommandState.FAILED, at=at, code=code, hint=hint)
+
+
+def _checked(data: Any) -> Any:
+    try:
+        canonical(data, max_bytes=MAX_RESULT)
+    except InputError as error:
+        raise TypeError(f"A handler returned what is no JSON: {error}") from error
+    return data

@@ -1,0 +1,257 @@
+"""Proposals: what waits for a person. They outlive the process, and nothing here executes anything.
+
+An approval is bound to the digest that the person was shown. It is written here first; the command that it leads to
+then checks it inside its own transaction.
+"""
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import fields
+from typing import Any, TypeVar
+
+from sqlalchemy import ColumnElement, Connection, Row, insert, select, update
+
+from agentic_qt.commands.command_type import forged_fields
+from agentic_qt.commands.errors import CommandError
+from agentic_qt.commands.records import from_version, to_version
+from agentic_qt.commands.states import CommandState, sources
+from agentic_qt.commands.tables import proposals
+from agentic_qt.commands.transactions import Transactions
+from agentic_qt.commands.values import Actor, Code, Command, Proposal, Version, payload_digest
+from agentic_qt.schema.canonical import canonical
+
+Io = Callable[[Callable[[], Any]], Awaitable[Any]]
+_T = TypeVar("_T")
+
+
+class Proposals:
+    """The proposals of a store; `CommandService.proposals` is one.
+
+    Args:
+        transactions: Of the store.
+        io: Runs a function in the I/O thread.
+        clock: Seconds since the epoch.
+        ids: Source of new ids.
+    """
+
+    def __init__(
+        self, transactions: Transactions, io: Io, *, clock: Callable[[], float], ids: Callable[[], str]
+    ) -> None:
+        self._transactions = transactions
+        self._io = io
+        self._clock = clock
+        self._ids = ids
+
+    async def propose(
+        self,
+        type_: str,
+        input_: Mapping[str, Any],
+        actor: Actor,
+        *,
+        target: str | None = None,
+        expected_version: Version | None = None,
+        reason: str = "",
+        facts: Any = None,
+        expires_at: float | None = None,
+        command_id: str | None = None,
+    ) -> Proposal:
+        """Write down what a model suggests; its command id is made here, before anybody approves.
+
+        Args:
+            type_: The command type.
+            input_: The model's input.
+            actor: For whom, from the trusted session.
+            target: Which thing it is about.
+            expected_version: The version that the preview read.
+            reason: The model's words.
+            facts: JSON that the person is shown.
+            expires_at: Seconds since the epoch, after which nobody may approve it.
+            command_id: An id that was made earlier; None makes one.
+
+        Raises:
+            InputError: The input is not JSON.
+            CommandError: The input has a field that only trusted code gives (``forged_field``), or the store failed.
+        """
+        proposal = Proposal(
+            proposal_id=self._ids(),
+            command_id=command_id or self._ids(),
+            type=type_,
+            input=_frozen(input_),
+            target=target,
+            expected_version=expected_version,
+            reason=reason,
+            facts=facts,
+            actor=actor.name,
+            created_at=self._clock(),
+            expires_at=expires_at,
+        )
+        row = {field.name: getattr(proposal, field.name) for field in fields(proposal)}
+        row |= _content(proposal.input, facts, expected_version) | {"digest": proposal.digest, "state": proposal.state}
+        await self._note(lambda connection: connection.execute(insert(proposals).values(row)))
+        return proposal
+
+    async def offer(self, proposal_id: str) -> Proposal:
+        """Let it wait for a person."""
+        return await self._move(proposal_id, CommandState.AWAITING_APPROVAL)
+
+    async def edit(
+        self,
+        proposal_id: str,
+        input_: Mapping[str, Any],
+        *,
+        expected_version: Version | None = None,
+        facts: Any = None,
+    ) -> Proposal:
+        """Replace the input while it waits; an approval given before is void, since the digest is another.
+
+        Raises:
+            InputError: The input is not JSON.
+            CommandError: It no longer waits (``bad_transition``), or the input is refused.
+        """
+        frozen = _frozen(input_)
+
+        def work(connection: Connection) -> Proposal:
+            proposal = _get(connection, proposal_id)
+            digest = payload_digest(proposal.type, proposal.target, frozen, expected_version)
+            changed = _content(frozen, facts, expected_version) | {"digest": digest}
+            waiting = proposals.c.state == CommandState.AWAITING_APPROVAL.value
+            return _change(connection, proposal, waiting, changed | {"decided_by": None, "decided_at": None})
+
+        return await self._note(work)
+
+    async def approve(self, proposal_id: str, *, digest: str, by: str) -> Command:
+        """Write down that a person approved what they saw, and return the command to submit.
+
+        Args:
+            proposal_id: Which one.
+            digest: Of what the person was shown.
+            by: Who, from the trusted session.
+
+        Raises:
+            CommandError: It changed (``changed``), expired or no longer waits (``bad_transition``).
+        """
+        now = self._clock()
+
+        def work(connection: Connection) -> Proposal:
+            proposal = _get(connection, proposal_id)
+            if proposal.digest != digest:
+                raise CommandError("changed", "The proposal is no longer what was approved.")
+            timely = proposals.c.expires_at.is_(None) | (proposals.c.expires_at > now)
+            waiting = proposals.c.state == CommandState.AWAITING_APPROVAL.value
+            same = proposals.c.digest == digest
+            return _change(connection, proposal, waiting & timely & same, {"decided_by": by, "decided_at": now})
+
+        return to_command(await self._note(work))
+
+    async def reject(self, proposal_id: str, *, by: str) -> Proposal:
+        """Write down that a person said no."""
+        decision = {"decided_by": by, "decided_at": self._clock()}
+        return await self._move(proposal_id, CommandState.REJECTED, decision)
+
+    async def cancel(self, proposal_id: str) -> Proposal:
+        """Withdraw it; possible only before it executes."""
+        return await self._move(proposal_id, CommandState.CANCELLED)
+
+    async def expire(self) -> int:
+        """Let everything that waited too long expire, and return how many did."""
+        now = self._clock()
+
+        def work(connection: Connection) -> int:
+            late = update(proposals).where(
+                proposals.c.expires_at <= now, proposals.c.state.in_(_values(sources(CommandState.EXPIRED)))
+            )
+            return connection.execute(late.values(state=CommandState.EXPIRED.value)).rowcount
+
+        return await self._note(work)
+
+    async def get(self, proposal_id: str) -> Proposal:
+        """Return one.
+
+        Raises:
+            CommandError: There is none; code ``no_proposal``.
+        """
+        return await self._ask(lambda connection: _get(connection, proposal_id))
+
+    async def waiting(self) -> tuple[Proposal, ...]:
+        """Return those that a person has still to decide on, or whose approved command was never seen; oldest first."""
+        states = (CommandState.PROPOSED, CommandState.AWAITING_APPROVAL)
+        found = select(proposals).where(proposals.c.state.in_(_values(states))).order_by(proposals.c.created_at)
+        return await self._ask(lambda connection: tuple(_to_proposal(row) for row in connection.execute(found)))
+
+    async def _move(self, proposal_id: str, state: CommandState, also: Mapping[str, Any] | None = None) -> Proposal:
+        def work(connection: Connection) -> Proposal:
+            allowed = proposals.c.state.in_(_values(sources(state)))
+            return _change(connection, _get(connection, proposal_id), allowed, {"state": state.value, **(also or {})})
+
+        return await self._note(work)
+
+    async def _note(self, work: Callable[[Connection], _T]) -> _T:
+        result: _T = await self._io(lambda: self._transactions.note(work))
+        return result
+
+    async def _ask(self, work: Callable[[Connection], _T]) -> _T:
+        result: _T = await self._io(lambda: self._transactions.ask(work))
+        return result
+
+
+def to_command(proposal: Proposal) -> Command:
+    """Return the command that an approved proposal becomes."""
+    return Command(
+        command_id=proposal.command_id,
+        type=proposal.type,
+        input=proposal.input,
+        target=proposal.target,
+        expected_version=proposal.expected_version,
+        proposal_id=proposal.proposal_id,
+        approved_by=proposal.decided_by,
+        approved_at=proposal.decided_at,
+    )
+
+
+def _frozen(input_: Mapping[str, Any]) -> bytes:
+    if forged := forged_fields(input_):
+        hint = f"The input may not have {', '.join(forged)}: only trusted code says that."
+        raise CommandError(Code.FORGED_FIELD.value, hint)
+    return canonical(input_)
+
+
+def _content(frozen: bytes, facts: Any, expected_version: Version | None) -> dict[str, Any]:
+    return {
+        "input": frozen.decode(),
+        "facts": canonical(facts, max_bytes=None).decode(),
+        "expected_version": from_version(expected_version),
+    }
+
+
+def _get(connection: Connection, proposal_id: str) -> Proposal:
+    row = connection.execute(select(proposals).where(proposals.c.proposal_id == proposal_id)).one_or_none()
+    if row is None:
+        raise CommandError("no_proposal", "There is no such proposal.")
+    return _to_proposal(row)
+
+
+def _change(
+    connection: Connection, proposal: Proposal, condition: ColumnElement[bool], values: Mapping[str, Any]
+) -> Proposal:
+    """Change a proposal where the condition still holds."""
+    own = proposals.c.proposal_id == proposal.proposal_id
+    if connection.execute(update(proposals).where(own, condition).values(**values)).rowcount != 1:
+        raise CommandError("bad_transition", f"The proposal is {proposal.state.value}, or its time is over.")
+    return _get(connection, proposal.proposal_id)
+
+
+def _to_proposal(row: Row[Any]) -> Proposal:
+    known = {field.name: getattr(row, field.name) for field in fields(Proposal)}
+    return Proposal(
+        **known
+        | {
+            "input": row.input.encode(),
+            "facts": json.loads(row.facts),
+            "expected_version": to_version(row.expected_version),
+            "state": CommandState(row.state),
+        }
+    )
+
+
+def _values(states: tuple[CommandState, ...]) -> list[str]:
+    return [state.value for state in states]

@@ -1,0 +1,200 @@
+"""One database: how it is opened, so that what was committed stays, and what its errors mean.
+
+Everything here runs in the service's I/O thread. SQLite: WAL (or DELETE), synchronous=FULL, foreign keys, a busy
+time-out, BEGIN IMMEDIATE. PostgreSQL: psycopg 3, SERIALIZABLE, a lock time-out.
+"""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+from sqlalchemy import Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.pool import ConnectionPoolEntry
+
+from agentic_qt.commands.errors import CommandError
+from agentic_qt.commands.library import SqliteLibrary, choose_library
+from agentic_qt.commands.migrate import OnStart, migrate
+
+_log = logging.getLogger("agentic_qt.commands.store")
+_READ = "agentic_qt_read"
+
+
+class Trouble(StrEnum):
+    """What an error of the database means for the transaction that it ended."""
+
+    LOCKED = "locked"  # somebody else is at work; nothing was done
+    AGAIN = "again"  # collided with another transaction; run the whole again at once
+    LOST = "lost"  # the connection is gone
+    RULE = "rule"  # a constraint of the tables refused the data
+    OTHER = "other"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoreFacts:
+    """What a store runs on, for logs and health checks.
+
+    Args:
+        dialect: ``sqlite`` or ``postgresql``.
+        library: The SQLite library's or the server's version.
+        journal_mode: ``wal`` or ``delete`` for SQLite; empty otherwise.
+    """
+
+    dialect: str
+    library: str
+    journal_mode: str = ""
+
+
+def data_folder_url(application: str) -> str:
+    """Return the URL of a SQLite file in the application's own data folder, which is made if missing."""
+    folder = platformdirs.user_data_path(application, appauthor=False)
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return f"sqlite:///{folder / 'commands.sqlite3'}"
+
+
+class Store:
+    """A database file or server.
+
+    Args:
+        url: ``sqlite:///file`` or ``postgresql://user@host/name``.
+        busy_timeout: Seconds to wait for another writer.
+        library: The SQLite library; None chooses.
+
+    Raises:
+        CommandError: The URL cannot be used; code ``store_unusable``.
+    """
+
+    def __init__(self, url: str, *, busy_timeout: float = 10.0, library: SqliteLibrary | None = None) -> None:
+        self._busy_ms = int(busy_timeout * 1000)
+        self._library: SqliteLibrary | None = None
+        self.backup: Path | None = None
+        self.engine = self._sqlite(url, library) if url.startswith("sqlite:") else self._postgresql(url)
+
+    @property
+    def is_sqlite(self) -> bool:
+        """Whether the store is a SQLite file."""
+        return self._library is not None
+
+    def open(self, on_start: OnStart | None = None) -> StoreFacts:
+        """Migrate the store and return what it runs on.
+
+        Raises:
+            CommandError: It cannot be opened, or is newer than this program.
+        """
+        try:
+            module = None if self._library is None else self._library.module
+            self.backup = migrate(self.engine, sqlite_module=module, on_start=on_start)
+            facts = self._facts()
+        except (SQLAlchemyError, OSError) as error:
+            _log.exception("The store cannot be opened")
+            raise CommandError("store_unusable", "The store of commands cannot be opened; see the log.") from error
+        if self._library is not None and not self._library.wal_safe:
+            _log.warning("SQLite %s has the WAL-reset bug: DELETE journal instead of WAL (slower)", facts.library)
+        _log.info("Store of commands: %s %s %s", facts.dialect, facts.library, facts.journal_mode)
+        return facts
+
+    def close(self) -> None:
+        """Close every connection."""
+        self.engine.dispose()
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """Yield a connection whose transaction may write; the caller commits, and anything left is rolled back."""
+        with self.engine.connect() as connection:
+            connection.begin()
+            yield connection
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """Yield a connection whose transaction only reads and waits for no writer."""
+        with self.engine.connect() as connection:
+            yield connection.execution_options(**{_READ: True})
+
+    def trouble(self, error: Exception) -> Trouble:
+        """Return what an error means for its transaction, which is over in any case."""
+        if not isinstance(error, DBAPIError):
+            return Trouble.OTHER
+        if error.connection_invalidated:
+            return Trouble.LOST
+        if self.is_sqlite:
+            return _sqlite_trouble(error.orig)
+        return _postgresql_trouble(str(getattr(error.orig, "sqlstate", None) or ""))
+
+    def _sqlite(self, url: str, library: SqliteLibrary | None) -> Engine:
+        parsed = make_url(url)
+        if parsed.database in (None, "", ":memory:"):
+            raise CommandError("store_unusable", "A store of commands is a file: sqlite:///FILE.")
+        self._library = library or choose_library()
+        engine = create_engine(parsed, module=self._library.module, pool_size=1)
+        event.listen(engine, "connect", self._configure_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+        return engine
+
+    def _postgresql(self, url: str) -> Engine:
+        try:
+            parsed = make_url(url)
+            if parsed.drivername in ("postgresql", "postgres"):
+                parsed = parsed.set(drivername="postgresql+psycopg")
+            if parsed.drivername != "postgresql+psycopg":
+                raise CommandError("store_unusable", "Stores are sqlite:///FILE and postgresql://HOST/NAME.")
+            return create_engine(
+                parsed,
+                isolation_level="SERIALIZABLE",
+                pool_size=1,
+                connect_args={"options": f"-c lock_timeout={self._busy_ms}", "connect_timeout": 10},
+            )
+        except (ArgumentError, NoSuchModuleError, ImportError) as error:
+            raise CommandError("store_unusable", f"The store's URL cannot be used: {type(error).__name__}.") from error
+
+    def _configure_sqlite(self, connection: Any, _entry: ConnectionPoolEntry) -> None:
+        assert self._library is not None  # noqa: S101 - listens to SQLite only
+        connection.isolation_level = None  # transactions are ours (see `_begin_sqlite`)
+        connection.execute(f"PRAGMA busy_timeout = {self._busy_ms}")
+        wanted = self._library.journal_mode
+        if connection.execute("PRAGMA journal_mode").fetchone()[0] != wanted:
+            # Waits for whoever else is at it: changing the mode itself does not heed the busy time-out.
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("COMMIT")
+            connection.execute(f"PRAGMA journal_mode = {wanted}")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+
+    def _facts(self) -> StoreFacts:
+        with self.read() as connection:
+            if self._library is None:
+                version = connection.exec_driver_sql("SHOW server_version").scalar_one()
+                return StoreFacts(dialect="postgresql", library=str(version))
+            mode = connection.exec_driver_sql("PRAGMA journal_mode").scalar_one()
+        return StoreFacts(dialect="sqlite", library=self._library.version, journal_mode=str(mode))
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    # IMMEDIATE: one that begins by reading and then writes would fail at once when another one wrote meanwhile
+    reading = connection.get_execution_options().get(_READ)
+    connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
+
+
+def _sqlite_trouble(error: BaseException | None) -> Trouble:
+    name = str(getattr(error, "sqlite_errorname", ""))
+    words = str(error)
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")) or "is locked" in words:
+        return Trouble.LOCKED
+    if name.startswith("SQLITE_CONSTRAINT") or "constraint failed" in words:
+        return Trouble.RULE
+    return Trouble.OTHER
+
+
+def _postgresql_trouble(sqlstate: str) -> Trouble:
+    # PostgreSQL 15, appendix A
+    if sqlstate in ("40001", "40P01"):
+        return Trouble.AGAIN
+    if sqlstate == "55P03":
+        return Trouble.LOCKED
+    if sqlstate.startswith(("22", "23")):
+        return Trouble.RULE
+    return Trouble.LOST if sqlstate.startswith(("08", "57P")) else Trouble.OTHER

@@ -1,0 +1,1 @@
+"""Declarative forms: a widget with a few dynamic properties becomes a capability."""

@@ -1,0 +1,282 @@
+"""Choices from a list: QComboBox, QListWidget, QListView, QTreeWidget, QTreeView.
+
+The value of an item is its data (Qt.UserRole) as a text, else its text; ``toolItemValues`` names the values itself.
+A tree's value is the path of its texts, unless an item has data.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from PySide6.QtCore import QItemSelection, QItemSelectionModel, QModelIndex, Qt, SignalInstance
+from PySide6.QtWidgets import QAbstractItemView, QComboBox, QListView, QTreeView
+
+from agentic_qt.qt.forms.adapters.base import Adapter, JsonSchema, Profile
+from agentic_qt.qt.forms.adapters.options import (
+    MAX_OPTIONS,
+    SOME,
+    Option,
+    choice_schema,
+    distinct,
+    pairs,
+    unique_items,
+)
+from agentic_qt.qt.forms.adapters.text import line_refusal, replace_text, validated
+from agentic_qt.qt.forms.properties import words
+
+_USABLE: Final = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
+_PATH: Final = " / "
+
+
+class ComboBoxAdapter(Adapter):
+    """QComboBox; an editable one takes any text."""
+
+    def schema(
+        self, control: QComboBox, profile: Profile, *, required: bool = False, live: bool = True
+    ) -> JsonSchema:
+        """Return a choice; the options of an editable combo box, or of one that depends on others, are no limit."""
+        if profile == "chromium":
+            return choice_schema(list(_combo_options(control)), profile)
+        if control.isEditable():
+            examples = [option.value for option in offered(control)[:SOME] if option.value]
+            schema: JsonSchema = {"type": "string"} | ({"minLength": 1} if required else {})
+            return schema | ({"examples": examples} if examples and live else {})
+        if not live:
+            return {"type": "string"}
+        return choice_schema(_allowed(control, required=required), profile)
+
+    def note(self, control: QComboBox) -> str:
+        """Return what each value is called on the screen."""
+        return pairs(offered(control))
+
+    def get(self, control: QComboBox) -> str | None:
+        """Return the value of the current item, or the text in an editable one."""
+        index = control.currentIndex()
+        text = control.currentText()
+        if index < 0 or (control.isEditable() and text != control.itemText(index)):
+            return text if control.isEditable() else None
+        return _combo_option(control, index).value
+
+    def default(self, control: QComboBox) -> str | None:
+        """Return the current value if it can be chosen; an empty one is no default."""
+        value = self.get(control)
+        if not value or control.isEditable():
+            return value or None
+        return value if any(option.value == value for option in offered(control)) else None
+
+    def normal(self, control: QComboBox, value: Any) -> Any:
+        """Return the value of the item whose value or, if there is none, whose text it is."""
+        if not isinstance(value, str):
+            return value
+        options = offered(control)
+        if any(option.value == value for option in options):
+            return value
+        named = [option.value for option in options if option.text == value]
+        if len(named) == 1:
+            return named[0]
+        edit = control.lineEdit()
+        return value if edit is None else validated(edit.validator(), value)[1]
+
+    def refusal(self, control: QComboBox, value: str) -> str:
+        """Return which values can be chosen now."""
+        options = offered(control)
+        if any(option.value == value for option in options) or (not options and not value):
+            return ""
+        edit = control.lineEdit()
+        if control.isEditable() and edit is not None:
+            return line_refusal(edit, value)
+        named = ", ".join(f'"{option.value}"' for option in options[:SOME])
+        more = f" and {len(options) - SOME} more" if len(options) > SOME else ""
+        return f"one of {named}{more}" if options else "nothing: there is no option now"
+
+    def set(self, control: QComboBox, value: str) -> None:
+        """Choose the item, or type the text into an editable one."""
+        if self.get(control) == value:
+            return
+        chosen = next((option for option in offered(control) if option.value == value), None)
+        edit = control.lineEdit()
+        if chosen is not None:
+            control.setCurrentIndex(chosen.index)
+            control.activated.emit(chosen.index)
+            control.textActivated.emit(control.currentText())
+        elif control.isEditable() and edit is not None:
+            replace_text(edit, value)
+
+    def changed(self, control: QComboBox) -> tuple[SignalInstance, ...]:
+        """Return the signals of another current item and of another text."""
+        return control.currentIndexChanged, control.editTextChanged
+
+    def snapshot(self, control: QComboBox) -> tuple[int, str, str | None]:
+        """Return which item is current, and the text."""
+        return control.currentIndex(), control.currentText(), self.get(control)
+
+    def restore(self, control: QComboBox, state: tuple[int, str, str | None]) -> None:
+        """Choose the same item again, wherever it is now."""
+        index, text, value = state
+        if self.snapshot(control) == state:
+            return
+        if index >= 0 and (index >= control.count() or _combo_option(control, index).value != value):
+            same = (option.index for option in _combo_options(control) if option.value == value)
+            index = next(same, control.currentIndex())
+        control.setCurrentIndex(index)
+        if index >= 0:
+            control.activated.emit(index)
+        if control.isEditable():
+            control.setEditText(text)
+
+
+class ItemViewAdapter(Adapter):
+    """QListWidget, QListView, QTreeWidget, QTreeView: the selected item, or the list of selected ones."""
+
+    def schema(
+        self, control: QListView | QTreeView, profile: Profile, *, required: bool = False, live: bool = True
+    ) -> JsonSchema:
+        """Return a choice, or a list of choices where several may be selected."""
+        options = [option for option, index in _view_options(control) if profile == "chromium" or _is_usable(index)]
+        if profile == "strict":
+            options = [option for option in distinct(options) if option.value or not required]
+        choice: JsonSchema = choice_schema(options, profile) if live else {"type": "string"}
+        return unique_items(choice, profile, required=required) if takes_several(control) else choice
+
+    def note(self, control: QListView | QTreeView) -> str:
+        """Return what each value is called on the screen."""
+        return pairs(distinct(option for option, index in _view_options(control) if _is_usable(index)))
+
+    def get(self, control: QListView | QTreeView) -> Any:
+        """Return what is selected."""
+        chosen = control.selectionModel()
+        values = [option.value for option, index in _view_options(control) if chosen.isSelected(index)]
+        if takes_several(control):
+            return list(dict.fromkeys(values))
+        return values[0] if values else None
+
+    def normal(self, control: QListView | QTreeView, value: Any) -> Any:
+        """Return values for texts, a list in the order of the view."""
+        if not takes_several(control):
+            return self._value(control, value)
+        if not isinstance(value, list):
+            return value
+        order = {option.value: place for place, (option, _) in enumerate(_view_options(control))}
+        values = [self._value(control, item) for item in value]
+        return sorted(values, key=lambda item: order.get(item, len(order)) if isinstance(item, str) else len(order))
+
+    def refusal(self, control: QListView | QTreeView, value: Any) -> str:
+        """Return which values can be selected now."""
+        options = {option.value for option, index in _view_options(control) if _is_usable(index)}
+        missing = [item for item in (value if isinstance(value, list) else [value]) if item not in options]
+        if not missing or (not options and not value):
+            return ""
+        return "one of " + ", ".join(f'"{name}"' for name in list(options)[:MAX_OPTIONS][:SOME])
+
+    def set(self, control: QListView | QTreeView, value: Any) -> None:
+        """Select the items, and tell as a click does."""
+        wanted = list(value) if isinstance(value, list) else [value]
+        indexes = []
+        for option, index in _view_options(control):
+            if option.value in wanted and _is_usable(index):
+                indexes.append(index)
+                wanted.remove(option.value)
+        _select(control, indexes)
+        if indexes:
+            control.clicked.emit(indexes[-1])
+
+    def changed(self, control: QListView | QTreeView) -> tuple[SignalInstance, ...]:
+        """Return selectionChanged of the selection model in use."""
+        return (control.selectionModel().selectionChanged,)
+
+    def snapshot(self, control: QListView | QTreeView) -> tuple[str, ...]:
+        """Return the values of the selected items."""
+        chosen = control.selectionModel()
+        return tuple(option.value for option, index in _view_options(control) if chosen.isSelected(index))
+
+    def restore(self, control: QListView | QTreeView, state: tuple[str, ...]) -> None:
+        """Select the same items again."""
+        wanted = list(state)
+        indexes = []
+        for option, index in _view_options(control):
+            if option.value in wanted:
+                indexes.append(index)
+                wanted.remove(option.value)
+        _select(control, indexes)
+
+    def _value(self, control: QListView | QTreeView, value: Any) -> Any:
+        options = [option for option, index in _view_options(control) if _is_usable(index)]
+        if not isinstance(value, str) or any(option.value == value for option in options):
+            return value
+        named = [option.value for option in options if option.text == value]
+        return named[0] if len(named) == 1 else value
+
+
+def offered(combo: QComboBox) -> list[Option]:
+    """Return what can be chosen in a combo box: no separators, no disabled items, the first of equal values."""
+    model, column, root = combo.model(), combo.modelColumn(), combo.rootModelIndex()
+    return distinct(
+        option for option in _combo_options(combo) if _is_usable(model.index(option.index, column, root))
+    )
+
+
+def takes_several(view: QAbstractItemView) -> bool:
+    """Return whether several items may be selected."""
+    mode = view.selectionMode()
+    return mode not in {QAbstractItemView.SelectionMode.SingleSelection, QAbstractItemView.SelectionMode.NoSelection}
+
+
+def _allowed(combo: QComboBox, *, required: bool) -> list[Option]:
+    return [option for option in offered(combo) if option.value or not required]
+
+
+def _combo_options(combo: QComboBox) -> Iterator[Option]:
+    return (_combo_option(combo, index) for index in range(combo.count()))
+
+
+def _combo_option(combo: QComboBox, index: int) -> Option:
+    text = combo.itemText(index)
+    named = combo.property("toolItemValues")
+    values = words(named) if named is not None else ()
+    if index < len(values):
+        return Option(value=values[index], text=text, index=index)
+    return Option(value=_wire(combo.itemData(index), text), text=text, index=index)
+
+
+def _wire(data: Any, text: str) -> str:
+    if isinstance(data, str):
+        return data
+    # Compared as texts and by ourselves: findData("3") would match the integer 3.
+    return str(data) if isinstance(data, int | float) and not isinstance(data, bool) else text
+
+
+def _is_usable(index: QModelIndex) -> bool:
+    return (index.flags() & _USABLE) == _USABLE
+
+
+def _view_options(view: QListView | QTreeView) -> Iterator[tuple[Option, QModelIndex]]:
+    model = view.model()
+    if model is None:
+        return
+    column = view.modelColumn() if isinstance(view, QListView) else 0
+    is_tree = isinstance(view, QTreeView)
+    stack = [(view.rootIndex(), "")]
+    while stack:
+        parent, path = stack.pop()
+        below = []
+        for row in range(model.rowCount(parent)):
+            index = model.index(row, column, parent)
+            text = str(index.data(Qt.ItemDataRole.DisplayRole) or "")
+            place = f"{path}{_PATH}{text}" if path else text
+            value = _wire(index.data(Qt.ItemDataRole.UserRole), place)
+            yield Option(value=value, text=text, index=row), index
+            if is_tree and model.hasChildren(index):
+                below.append((index, place))
+        stack.extend(reversed(below))
+
+
+def _select(view: QListView | QTreeView, indexes: list[QModelIndex]) -> None:
+    selection = QItemSelection()
+    for index in indexes:
+        selection.select(index, index)
+    flag = QItemSelectionModel.SelectionFlag
+    if view.selectionBehavior() == QAbstractItemView.SelectionBehavior.SelectRows:
+        view.selectionModel().select(selection, flag.ClearAndSelect | flag.Rows)
+    else:
+        view.selectionModel().select(selection, flag.ClearAndSelect)
+    if indexes:
+        view.selectionModel().setCurrentIndex(indexes[-1], flag.NoUpdate)
