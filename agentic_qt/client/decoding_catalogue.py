@@ -17,7 +17,8 @@ _LIMITS = frozenset(
 )
 _KINDS_BY_FORMAT = {"email": Kind.EMAIL, "uri": Kind.URL, "date": Kind.DATE}
 _KINDS_BY_NAME = {"email": Kind.EMAIL, "phone": Kind.PHONE, "url": Kind.URL}
-_SAME_STEM = 4
+_SAME_STEM, _PREFIX = 4, 2
+_FUNCTION_WEIGHT = 0.3
 
 
 class Example(NamedTuple):
@@ -146,13 +147,32 @@ class Catalogue:
         found = [str(choice) for tool in self.tools for parameter in tool.parameters for choice in parameter.choices]
         return frozenset().union(*map(keys_of, found))
 
+    @cached_property
+    def things(self) -> frozenset[str]:
+        """The properties that several tools share: they name what a request is about, such as ``customer``."""
+        often = Counter(item.name for tool in self.tools for item in tool.parameters if item.type == "text")
+        return frozenset(name for name, times in often.items() if times > 1)
+
+    @cached_property
+    def peculiar(self) -> frozenset[str]:
+        """The words that only the examples of one tool use."""
+        often = Counter(
+            word
+            for tool in self.tools
+            for word in frozenset().union(*(plain_keys(tool, example) for example in tool.examples))
+        )
+        return frozenset(word for word, times in often.items() if times == 1)
+
     def likeness(self, request: frozenset[str]) -> dict[str, float]:
         """Return how near the nearest example of each tool is: by shared words, the rare ones weighing more."""
         texts = [(tool.name, plain_keys(tool, example)) for tool in self.tools for example in tool.examples]
         often = Counter(word for _, text in texts for word in text)
         found = dict.fromkeys((tool.name for tool in self.tools), 0.0)
         for name, text in texts:
-            weights = {word: math.log(1 + len(texts) / often[word]) for word in text}
+            weights = {
+                word: math.log(1 + len(texts) / often[word]) * (_FUNCTION_WEIGHT if word in FUNCTION_WORDS else 1.0)
+                for word in text
+            }
             shared = sum(weight for word, weight in weights.items() if word in request)
             found[name] = max(found[name], shared / math.sqrt(sum(weights.values()) or 1.0))
         return found
@@ -182,7 +202,8 @@ def cues(tool: Tool, parameter: Parameter) -> dict[Any, frozenset[str]]:
     for example in tool.examples:
         texts.setdefault(example.arguments.get(parameter.name), set()).update(plain_keys(tool, example) - passed)
     shared = Counter(word for text in texts.values() for word in text)
-    return {value: frozenset(word for word in text if shared[word] == 1) for value, text in texts.items()}
+    leads = {words[0].key for example in tool.examples if (words := words_in(example.request))}
+    return {value: frozenset(w for w in text if shared[w] == 1 and w not in leads) for value, text in texts.items()}
 
 
 def kinds_of(tool: Tool, parameter: Parameter, chosen: Mapping[str, Any], choices: frozenset[str]) -> frozenset[Kind]:
@@ -190,6 +211,13 @@ def kinds_of(tool: Tool, parameter: Parameter, chosen: Mapping[str, Any], choice
     fixed = _KINDS_BY_FORMAT.get(parameter.schema.get("format", "")) or _KINDS_BY_NAME.get(parameter.name)
     if fixed is not None:
         return frozenset({fixed})
+    every = frozenset(
+        kind_of(example.arguments[parameter.name], choices)
+        for example in tool.examples
+        if parameter.name in example.arguments
+    )
+    if len(every) == 1:
+        return every
     for _, choice in sorted(chosen.items()):
         by_name = _KINDS_BY_NAME.get(str(choice))
         if by_name is not None:
@@ -244,7 +272,11 @@ def _same(word: str, other: str) -> bool:
     if word == other:
         return True
     shortest = min(len(word), len(other))
-    return shortest >= _SAME_STEM and (word.startswith(other[:shortest]) and other.startswith(word[:shortest]))
+    if shortest < _SAME_STEM:
+        return False
+    if word[:shortest] == other[:shortest]:
+        return True
+    return abs(len(word) - len(other)) <= _PREFIX and word[-shortest:] == other[-shortest:]  # "rename" speaks of a name
 
 
 def _tool(function: Mapping[str, Any], examples: Sequence[Example]) -> Tool:

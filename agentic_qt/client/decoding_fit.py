@@ -12,7 +12,7 @@ from typing import Any
 from agentic_qt.client.decoding_catalogue import Catalogue, Parameter, Tool, are_names, cues, is_name, kinds_of, named, neighbours
 from agentic_qt.client.decoding_spans import Span
 from agentic_qt.client.decoding_values import boolean_in, dates_in, numbers_in
-from agentic_qt.client.decoding_words import FUNCTION_WORDS, Kind
+from agentic_qt.client.decoding_words import FUNCTION_WORDS, PRONOUNS, Kind, key_of
 
 _HARD = frozenset({Kind.EMAIL, Kind.URL, Kind.PHONE, Kind.DATE, Kind.NUMBER, Kind.CHOICE})
 _DIALLED = frozenset({Kind.PHONE, Kind.NUMBER})
@@ -26,6 +26,8 @@ _LEAD, _NAME = -0.7, 0.7
 _EARLIER = -1.0
 _NAMED, _NAMED_OPTIONAL, _CUE, _GUESSED = 1.0, 0.3, 0.5, -1.5
 _MISSING = -3.0
+_PLACES = frozenset({"in", "from", "at"})
+_SHOWN = 1.0
 _LEFT_OVER, _MOST_LEFT_OVER = -0.8, 4
 _ENOUGH_CUES = 2
 
@@ -69,7 +71,7 @@ class Fit:
 def fits_of(tool: Tool, clause: Clause, catalogue: Catalogue) -> tuple[Fit, ...]:
     """Return the ways to fill in a tool, the best first; never empty."""
     found: list[Fit] = []
-    for picked in _pickings(tool, clause):
+    for picked in _pickings(tool, clause, catalogue):
         found += _filled(tool, clause, catalogue, picked)
     found.sort(key=lambda fit: -fit.score)
     return tuple(found[:_MOST_FITS])
@@ -83,13 +85,13 @@ class _Picked:
     score: float
 
 
-def _pickings(tool: Tool, clause: Clause) -> Iterator[_Picked]:
+def _pickings(tool: Tool, clause: Clause, catalogue: Catalogue) -> Iterator[_Picked]:
     """Yield the ways to fill in everything that is no text."""
     options: list[list[tuple[str, Any, float, str]]] = []
     for parameter in tool.parameters:
         if parameter.type == "text" and parameter.schema.get("format") != "date":
             continue
-        options.append(_options(tool, parameter, clause))
+        options.append(_options(tool, parameter, clause, catalogue))
     for row in itertools.islice(itertools.product(*options), 200):
         yield _Picked(
             values={name: value for name, value, _, state in row if state in ("", "guessed")},
@@ -99,11 +101,13 @@ def _pickings(tool: Tool, clause: Clause) -> Iterator[_Picked]:
         )
 
 
-def _options(tool: Tool, parameter: Parameter, clause: Clause) -> list[tuple[str, Any, float, str]]:
+def _options(
+    tool: Tool, parameter: Parameter, clause: Clause, catalogue: Catalogue
+) -> list[tuple[str, Any, float, str]]:
     """Return the values that a property may have: its name, the value, what speaks for it, and what is wrong with it."""
     name = parameter.name
     if parameter.type == "choice":
-        return _choices(tool, parameter, clause)
+        return _choices(tool, parameter, clause, catalogue)
     values: list[Any] = []
     if parameter.type in ("integer", "number"):
         values = numbers_in(clause.text, parameter.schema)
@@ -119,14 +123,17 @@ def _options(tool: Tool, parameter: Parameter, clause: Clause) -> list[tuple[str
     return [(name, None, _MISSING, "missing")] if parameter.required else [(name, None, 0.0, "absent")]
 
 
-def _choices(tool: Tool, parameter: Parameter, clause: Clause) -> list[tuple[str, Any, float, str]]:
+def _choices(
+    tool: Tool, parameter: Parameter, clause: Clause, catalogue: Catalogue
+) -> list[tuple[str, Any, float, str]]:
     taught = cues(tool, parameter)
     weight = _NAMED if parameter.required else _NAMED_OPTIONAL
     content = clause.keys - FUNCTION_WORDS
     rows = []
     for value in parameter.choices[:_MOST_CHOICES]:
         said = named(value, clause.keys if parameter.required else content)
-        hints = sum(1 for word in taught.get(value, ()) if word in content)
+        heard = [word for word in taught.get(value, ()) if word in content]
+        hints = sum(_ENOUGH_CUES if not parameter.required and word in catalogue.peculiar else 1 for word in heard)
         enough = said or hints >= (1 if parameter.required else _ENOUGH_CUES)
         score = (weight if said else 0.0) + _CUE * min(hints, 3)
         if enough:
@@ -135,9 +142,8 @@ def _choices(tool: Tool, parameter: Parameter, clause: Clause) -> list[tuple[str
             rows.append((parameter.name, value, score + _GUESSED, "guessed"))
     if not parameter.required:
         rows = rows or [(parameter.name, None, 0.0, "absent")]
-    if any(state == "" and named(value, clause.keys) for _, value, _, state in rows):
-        rows = [row for row in rows if row[3] == ""]
-    return rows
+    said_of = [row for row in rows if row[1] is not None and named(row[1], clause.keys)]
+    return said_of or rows
 
 
 def _filled(tool: Tool, clause: Clause, catalogue: Catalogue, picked: _Picked) -> list[Fit]:
@@ -155,20 +161,31 @@ def _filled(tool: Tool, clause: Clause, catalogue: Catalogue, picked: _Picked) -
             elif not free:
                 following.append((used, (*missing, parameter.name), score + _MISSING))
         partial = sorted(following, key=lambda row: -(row[2] + _left_over(clause, row[0])))[:_MOST_FITS]
-    return [_fit(tool, clause, picked, used, missing, score) for used, missing, score in partial]
+    return [_fit(tool, clause, catalogue, picked, used, missing, score) for used, missing, score in partial]
 
 
 def _fit(
-    tool: Tool, clause: Clause, picked: _Picked, used: Mapping[str, Span], missing: tuple[str, ...], score: float
+    tool: Tool, clause: Clause, catalogue: Catalogue, picked: _Picked, used: Mapping[str, Span], missing: tuple[str, ...], score: float
 ) -> Fit:
+    shown = any(_shows_choice(tool, name, span, picked.values, catalogue) for name, span in used.items())
     values = {**picked.values, **{name: span.text for name, span in used.items()}}
     return Fit(
         arguments={item.name: values[item.name] for item in tool.parameters if item.name in values},
         spans=dict(used),
         missing=missing,
-        guessed=picked.guessed,
-        score=score + _left_over(clause, used, picked.values),
+        guessed=() if shown else picked.guessed,
+        score=score + _left_over(clause, used, picked.values) + (_SHOWN if shown and picked.guessed else 0.0),
     )
+
+
+def _shows_choice(tool: Tool, name: str, span: Span, chosen: Mapping[str, Any], catalogue: Catalogue) -> bool:
+    """Tell whether the look of a piece gives a choice away: an address, where an e-mail address is one of the fields."""
+    parameter = tool.parameter(name)
+    if parameter is None or not chosen:
+        return False
+    kinds = kinds_of(tool, parameter, chosen, catalogue.choices)
+    varied = kinds_of(tool, parameter, {}, catalogue.choices)
+    return len(varied) > 1 and kinds <= _HARD and span.kind in kinds
 
 
 def _left_over(clause: Clause, used: Mapping[str, Span], values: Mapping[str, Any] | None = None) -> float:
@@ -188,7 +205,9 @@ def _rated(
     own = parameter.words | frozenset(str(value).casefold() for value in chosen.values())
     rated = []
     for span in clause.spans:
-        if not _is_long_enough(parameter, span):
+        if not _is_long_enough(parameter, span) or (span.earlier and span.earlier != parameter.name):
+            continue
+        if span.kind is Kind.CHOICE and key_of(span.text) in own:
             continue
         looks = _looks(span, kinds)
         if looks is None or (names and span.plain):
@@ -198,8 +217,11 @@ def _rated(
         place = _BEFORE if span.before and any(span.before == before for before, _ in around) else 0.0
         place += _AFTER if span.after and any(span.after == after for _, after in around) else 0.0
         place += _OWN_WORD if span.before in own else 0.0
+        if not place and span.before in _PLACES and any(before in _PLACES for before, _ in around):
+            place = _BEFORE
         if span.earlier:
-            place = _EARLIER if span.earlier == parameter.name else 2 * _EARLIER
+            spoken_of = not PRONOUNS.isdisjoint(clause.keys)
+            place = 0.0 if spoken_of else _EARLIER
         if not parameter.required and not (place >= _BEFORE or (kinds and kinds <= _HARD)):
             continue
         rated.append((span, looks + place + (_LEAD if span.lead else 0.0)))

@@ -133,7 +133,8 @@ def _runs(text: str, words: Sequence[Word], marks: Sequence[bool]) -> list[tuple
 
 def _belong(text: str, one: Word, other: Word) -> bool:
     gap = text[one.end : other.start]
-    same = one.kind is other.kind or {one.kind, other.kind} <= {Kind.WORD, Kind.NUMBER}
+    same = one.kind is other.kind or (other.kind is Kind.NUMBER and one.kind is Kind.WORD)
+    same = same or (one.kind is Kind.NUMBER and other.kind is Kind.WORD and other.is_capital)
     return same and one.is_han == other.is_han and not gap.strip(" .'\u2019&-")
 
 

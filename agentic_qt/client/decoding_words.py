@@ -52,6 +52,7 @@ _THEN = re.compile(
 )
 _AND = re.compile(r"\s*,?\s+(?:and|và)\s+|\s*[，,]?\s*(?:并且|并)\s*|\.\s+(?=\w)", re.IGNORECASE)
 _SHORTEST_PLURAL = 4
+_SAME = dict.fromkeys(("everyone", "everybody", "everything"), "all")
 
 
 class Kind(StrEnum):
@@ -116,7 +117,8 @@ def key_of(word: str) -> str:
     """Return the form in which a word is compared: ``E-mails`` is ``email``."""
     plain = unicodedata.normalize("NFC", word).replace("-", "").casefold()
     is_plural = len(plain) >= _SHORTEST_PLURAL and plain.endswith("s") and not plain.endswith(("ss", "us", "is"))
-    return plain[:-1] if is_plural else plain
+    plain = plain[:-1] if is_plural else plain
+    return _SAME.get(plain, plain)
 
 
 def keys_of(text: str) -> frozenset[str]:

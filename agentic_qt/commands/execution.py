@@ -20,6 +20,7 @@ from agentic_qt.commands.judging import (
     check_same,
     close_proposal,
     make_result,
+    open_session,
 )
 from agentic_qt.commands.states import CommandState
 from agentic_qt.commands.store import Trouble
@@ -154,14 +155,15 @@ class Execution:
                     return self._expire(connection, command.command_id)
             return self._stored(row, command.command_id)
         faults("claimed")
-        result = self._handling.judge(connection, kind, command, actor, at=now) or broken
-        faults("judged")
-        if result is None and kind.effect is not None:
+        with open_session(connection) as session:
+            result = self._handling.judge(session, kind, command, actor, at=now) or broken
+            faults("judged")
+            if result is None and kind.effect is None:
+                result = self._handling.handle(session, kind, command, actor, at=now)
+        if result is None:
             self._audit(connection, command, actor, CommandState.EXECUTING.value, "", now)
             close_proposal(connection, command, CommandState.EXECUTING)
             return None
-        if result is None:
-            result = self._handling.handle(connection, kind, command, actor, at=now)
         records.finish(connection, CommandState(result.status.value), result)
         faults("result")
         self._record_end(connection, aggregate, command, actor, result)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from sqlalchemy import Connection, Row, select, update
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 from agentic_qt.commands.command_type import CommandType
@@ -68,7 +68,7 @@ def check_permission(session: Session, kind: CommandType, command: Command, acto
         raise Refusal(Code.DENIED, "This actor may not do that.", audited=True)
 
 
-def check_approval(connection: Connection, command: Command) -> None:
+def check_approval(session: Session, command: Command) -> None:
     """Do nothing when the command's proposal, if this store keeps it, was approved as it is.
 
     Raises:
@@ -76,7 +76,7 @@ def check_approval(connection: Connection, command: Command) -> None:
     """
     if command.proposal_id is None:
         return
-    row = connection.execute(select(proposals).where(proposals.c.proposal_id == command.proposal_id)).one_or_none()
+    row = session.execute(select(proposals).where(proposals.c.proposal_id == command.proposal_id)).one_or_none()
     if row is None:  # proposals may be kept by the client's own store
         return
     approved = (
@@ -110,19 +110,18 @@ class Handling:
         self._faults = faults
 
     def judge(
-        self, connection: Connection, kind: CommandType, command: Command, actor: Actor, *, at: float
+        self, session: Session, kind: CommandType, command: Command, actor: Actor, *, at: float
     ) -> CommandResult | None:
         """Check permission, approval and version; a result when the version is no longer the one that was seen.
 
         Raises:
             Refusal: Permission or approval is missing.
         """
-        with _session(connection) as session:
-            check_permission(session, kind, command, actor)
-            check_approval(connection, command)
-            if kind.version_of is None:
-                return None
-            version = kind.version_of(session, command.data())
+        check_permission(session, kind, command, actor)
+        check_approval(session, command)
+        if kind.version_of is None:
+            return None
+        version = kind.version_of(session, command.data())
         if type(version) is type(command.expected_version) and version == command.expected_version:
             return None
         hint = "The row was changed or deleted since it was read; nothing was done. Read it again and propose anew."
@@ -133,35 +132,34 @@ class Handling:
         )  # fmt: skip
 
     def handle(
-        self, connection: Connection, kind: CommandType, command: Command, actor: Actor, *, at: float
+        self, session: Session, kind: CommandType, command: Command, actor: Actor, *, at: float
     ) -> CommandResult:
         """Run the handler; whatever it raises undoes what it did, and an error of the database ends the transaction."""
         assert kind.handler is not None  # noqa: S101 - only commands within the store come here
-        input_ = command.data()
-        with _session(connection) as session:
-            try:
-                data = _checked(kind.handler(session, input_, actor))
-                session.flush()
-                version = None if kind.version_of is None else kind.version_of(session, command.data())
-                session.commit()  # releases the savepoint; the transaction goes on
-            except CapabilityError as error:
-                session.rollback()
-                return result_of_failure(command, actor.name, error, at=at)
-            except SQLAlchemyError as error:
-                if self._store.trouble(error) is not Trouble.RULE:
-                    raise
-                _log.warning("A constraint refused command %s (%s)", command.command_id, kind.name, exc_info=True)
-                session.rollback()
-                return _failed(command, actor, Code.CONSTRAINT, CONSTRAINT_HINT, at=at)
-            except Exception:
-                _log.exception("The handler of command %s (%s) failed", command.command_id, kind.name)
-                session.rollback()
-                return _failed(command, actor, Code.HANDLER_ERROR, "The command failed; nothing was changed.", at=at)
+        try:
+            data = _checked(kind.handler(session, command.data(), actor))
+            session.flush()
+            version = None if kind.version_of is None else kind.version_of(session, command.data())
+            session.commit()  # releases the savepoint; the transaction goes on
+        except CapabilityError as error:
+            session.rollback()
+            return result_of_failure(command, actor.name, error, at=at)
+        except DBAPIError as error:
+            if self._store.trouble(error) is not Trouble.RULE:
+                raise
+            _log.warning("A constraint refused command %s (%s)", command.command_id, kind.name, exc_info=True)
+            session.rollback()
+            return _failed(command, actor, Code.CONSTRAINT, CONSTRAINT_HINT, at=at)
+        except Exception:
+            _log.exception("The handler of command %s (%s) failed", command.command_id, kind.name)
+            session.rollback()
+            return _failed(command, actor, Code.HANDLER_ERROR, "The command failed; nothing was changed.", at=at)
         self._faults("effect")
         return make_result(command, actor.name, CommandState.SUCCEEDED, at=at, version=version, data=data)
 
 
-def _session(connection: Connection) -> Session:
+def open_session(connection: Connection) -> Session:
+    """Return a session in a savepoint of the connection's transaction."""
     return Session(bind=connection, join_transaction_mode="create_savepoint")
 
 

@@ -14,7 +14,7 @@ from sqlalchemy import ColumnElement, Connection, Row, insert, select, update
 from agentic_qt.commands.command_type import forged_fields
 from agentic_qt.commands.errors import CommandError
 from agentic_qt.commands.records import from_version, to_version
-from agentic_qt.commands.states import CommandState, sources
+from agentic_qt.commands.states import FINAL, TRANSITIONS, CommandState, check_transition, sources
 from agentic_qt.commands.tables import proposals
 from agentic_qt.commands.transactions import Transactions
 from agentic_qt.commands.values import Actor, Code, Command, Proposal, Version, payload_digest
@@ -152,6 +152,27 @@ class Proposals:
         """Withdraw it; possible only before it executes."""
         return await self._move(proposal_id, CommandState.CANCELLED)
 
+    async def conclude(self, proposal_id: str, state: CommandState) -> Proposal:
+        """Let a proposal follow what became of it: a command of another store, an approval that expired.
+
+        One that has ended already stays as it is. A command of this very store moves its proposal by itself.
+
+        Raises:
+            CommandError: It cannot go there from where it is; code ``bad_transition``.
+        """
+
+        def work(connection: Connection) -> Proposal:
+            proposal = _get(connection, proposal_id)
+            if proposal.state in FINAL:
+                return proposal
+            if state not in TRANSITIONS[proposal.state]:
+                check_transition(proposal.state, CommandState.EXECUTING)
+                check_transition(CommandState.EXECUTING, state)
+            own = proposals.c.state == proposal.state.value
+            return _change(connection, proposal, own, {"state": state.value})
+
+        return await self._note(work)
+
     async def expire(self) -> int:
         """Let everything that waited too long expire, and return how many did."""
         now = self._clock()
@@ -176,6 +197,12 @@ class Proposals:
         """Return those that a person has still to decide on, or whose approved command was never seen; oldest first."""
         states = (CommandState.PROPOSED, CommandState.AWAITING_APPROVAL)
         found = select(proposals).where(proposals.c.state.in_(_values(states))).order_by(proposals.c.created_at)
+        return await self._ask(lambda connection: tuple(_to_proposal(row) for row in connection.execute(found)))
+
+    async def open(self) -> tuple[Proposal, ...]:
+        """Return all that have not ended: those that wait, and those whose command is executing or unknown."""
+        going_on = proposals.c.state.not_in(_values(tuple(FINAL)))
+        found = select(proposals).where(going_on).order_by(proposals.c.created_at)
         return await self._ask(lambda connection: tuple(_to_proposal(row) for row in connection.execute(found)))
 
     async def _move(self, proposal_id: str, state: CommandState, also: Mapping[str, Any] | None = None) -> Proposal:

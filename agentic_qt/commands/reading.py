@@ -32,7 +32,8 @@ def find(command_id: str) -> Callable[[Connection], CommandRecord | None]:
 
 def find_open(command: Command, actor: Actor) -> Callable[[Connection], CommandRecord | None]:
     """Ask for the oldest command of the same digest and actor that is executing or unknown."""
-    same = (commands.c.digest == command.digest) & (commands.c.actor == actor.name) & commands.c.state.in_(_OPEN)
+    still_open = commands.c.lease_until.is_not(None) & commands.c.state.in_(_OPEN)
+    same = (commands.c.digest == command.digest) & (commands.c.actor == actor.name) & still_open
     found = select(commands).where(same).order_by(commands.c.created_at).limit(1)
 
     def work(connection: Connection) -> CommandRecord | None:

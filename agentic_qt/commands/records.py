@@ -7,30 +7,42 @@ from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
 from sqlalchemy.dialects.postgresql import insert as postgresql_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
+from agentic_qt.commands.prepared import Prepared
 from agentic_qt.commands.states import CommandState, sources
 from agentic_qt.commands.tables import audit, commands, outbox
 from agentic_qt.commands.values import AuditEntry, Command, CommandRecord, CommandResult, Version
 from agentic_qt.schema.canonical import canonical
 
-_CLAIM = {
-    "sqlite": sqlite_insert(commands).on_conflict_do_nothing(index_elements=["command_id"]),
-    "postgresql": postgresql_insert(commands).on_conflict_do_nothing(index_elements=["command_id"]),
+_CLAIM_BY_DIALECT = {
+    "sqlite": sqlite_insert(commands)
+    .on_conflict_do_nothing(index_elements=["command_id"])
+    .returning(commands.c.command_id),
+    "postgresql": postgresql_insert(commands)
+    .on_conflict_do_nothing(index_elements=["command_id"])
+    .returning(commands.c.command_id),
 }
+_CLAIM = Prepared(_CLAIM_BY_DIALECT, columns=commands.c.keys())
 _FIND = select(commands).where(commands.c.command_id == bindparam("id"))
 _FINISH = {
-    state: update(commands)
-    .where(
-        commands.c.command_id == bindparam("id"),
-        commands.c.state.in_([source.value for source in sources(state)]),
+    state: Prepared(
+        {
+            "": update(commands)
+            .where(
+                commands.c.command_id == bindparam("id", None),
+                commands.c.state.in_([source.value for source in sources(state)]),
+            )
+            .values(state=state.value, result=bindparam("new_result", None))
+        }
     )
-    .values(state=state.value, result=bindparam("new_result"))
     for state in (CommandState.SUCCEEDED, CommandState.FAILED, CommandState.UNKNOWN)
 }
-_AUDIT = insert(audit)
-_OUTBOX = insert(outbox).values(
-    sequence=select(func.coalesce(func.max(outbox.c.sequence), 0) + 1)
-    .where(outbox.c.aggregate == bindparam("of_aggregate"))
-    .scalar_subquery()
+_AUDIT = Prepared({"": insert(audit).inline()}, columns=[name for name in audit.c.keys() if name != "entry_id"])  # noqa: SIM118
+_NEXT = select(func.coalesce(func.max(outbox.c.sequence), 0) + 1).where(
+    outbox.c.aggregate == bindparam("of_aggregate", None)
+)
+_OUTBOX = Prepared(
+    {"": insert(outbox).values(sequence=_NEXT.scalar_subquery()).inline()},
+    columns=["aggregate", "body", "created_at"],
 )
 
 
@@ -64,7 +76,7 @@ def find(connection: Connection, command_id: str) -> Row[Any] | None:
 def finish(connection: Connection, state: CommandState, result: CommandResult) -> bool:
     """Write a result where the table of states allows it; False when it does not."""
     values = {"id": result.command_id, "new_result": result.encode().decode()}
-    return connection.execute(_FINISH[state], values).rowcount == 1
+    return _FINISH[state].run(connection, values).rowcount == 1
 
 
 def write_audit(
@@ -95,7 +107,7 @@ def write_audit(
         "at": at,
         "detail": canonical({name: value for name, value in known.items() if value is not None}).decode(),
     }
-    connection.execute(_AUDIT, row)
+    _AUDIT.run(connection, row)
 
 
 def write_outbox(connection: Connection, aggregate: str, command: Command, result: CommandResult, *, at: float) -> None:
@@ -112,7 +124,7 @@ def write_outbox(connection: Connection, aggregate: str, command: Command, resul
         "body": canonical(body, max_bytes=None).decode(),
         "created_at": at,
     }
-    connection.execute(_OUTBOX, row)
+    _OUTBOX.run(connection, row)
 
 
 def to_command(row: Row[Any]) -> Command:
@@ -170,4 +182,4 @@ def _command_row(command: Command) -> dict[str, Any]:
 
 
 def _insert_command(connection: Connection, row: dict[str, Any]) -> bool:
-    return connection.execute(_CLAIM[connection.dialect.name], row).rowcount == 1
+    return _CLAIM.run(connection, row).fetchone() is not None

@@ -20,6 +20,7 @@ from agentic_qt.commands.declaring import CommandTypes
 from agentic_qt.commands.effects import run_effect
 from agentic_qt.commands.errors import CommandError
 from agentic_qt.commands.execution import Execution, in_progress
+from agentic_qt.commands.journal import DurableJournal
 from agentic_qt.commands.library import SqliteLibrary
 from agentic_qt.commands.migrate import OnStart
 from agentic_qt.commands.outbox import Outbox
@@ -89,6 +90,7 @@ class CommandService(CommandTypes):
         self._facts: StoreFacts | None = None
         self.proposals = Proposals(self._transactions, self._io, clock=clock, ids=ids)
         self.outbox = Outbox(self._transactions, self._io, clock=clock)
+        self.journal = DurableJournal(self._transactions, self._io, clock=clock)
 
     async def __aenter__(self) -> Self:
         await self.start()
@@ -123,8 +125,7 @@ class CommandService(CommandTypes):
                 self._facts = await self._io(lambda: self._store.open(self._on_start))
                 await self._io(self._execution.expire_overdue)
             except BaseException:
-                worker, self._worker = self._worker, None
-                worker.shutdown(wait=False)
+                await self.close()
                 raise
         return self.facts
 

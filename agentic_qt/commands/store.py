@@ -14,7 +14,7 @@ from typing import Any
 
 import platformdirs
 from sqlalchemy import Connection, Engine, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from agentic_qt.commands.errors import CommandError
@@ -109,6 +109,18 @@ class Store:
             connection.begin()
             yield connection
 
+    def commit(self, connection: Connection) -> None:
+        """Commit what `write` began; after a failure nothing of it stays in the connection.
+
+        SQLAlchemy takes a failed commit for the end of the transaction and hands the connection back as it is, but
+        SQLite keeps the transaction open after a deferred constraint or a full disk: a later commit would store it.
+        """
+        try:
+            connection.commit()
+        except BaseException:
+            connection.invalidate()
+            raise
+
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """Yield a connection whose transaction only reads and waits for no writer."""
@@ -121,6 +133,8 @@ class Store:
             return Trouble.OTHER
         if error.connection_invalidated:
             return Trouble.LOST
+        if isinstance(error, DataError):  # refused by psycopg itself: it has no SQLSTATE
+            return Trouble.RULE
         if self.is_sqlite:
             return _sqlite_trouble(error.orig)
         return _postgresql_trouble(str(getattr(error.orig, "sqlstate", None) or ""))
@@ -130,7 +144,7 @@ class Store:
         if parsed.database in (None, "", ":memory:"):
             raise CommandError("store_unusable", "A store of commands is a file: sqlite:///FILE.")
         self._library = library or choose_library()
-        engine = create_engine(parsed, module=self._library.module, pool_size=1)
+        engine = create_engine(parsed, module=self._library.module, pool_size=1, hide_parameters=True)
         event.listen(engine, "connect", self._configure_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
@@ -145,6 +159,7 @@ class Store:
             return create_engine(
                 parsed,
                 isolation_level="SERIALIZABLE",
+                hide_parameters=True,
                 pool_size=1,
                 connect_args={"options": f"-c lock_timeout={self._busy_ms}", "connect_timeout": 10},
             )

@@ -9,8 +9,9 @@ from sqlalchemy import BigInteger, Column, Float, Index, Integer, MetaData, Stri
 metadata = MetaData()
 """Every table of the library, for migrations."""
 
-_ascending = BigInteger().with_variant(Integer(), "sqlite")  # SQLite numbers rows by INTEGER PRIMARY KEY only
-_OPEN = text("state IN ('executing', 'unknown')")
+ascending = BigInteger().with_variant(Integer(), "sqlite")  # SQLite numbers rows by INTEGER PRIMARY KEY only
+# only effects are ever seen open; the others are never put into the index, since their state changes before the commit
+_OPEN = text("lease_until IS NOT NULL AND state IN ('executing', 'unknown')")
 
 commands = Table(
     "agentic_command",
@@ -36,7 +37,7 @@ commands = Table(
 audit = Table(
     "agentic_audit",
     metadata,
-    Column("entry_id", _ascending, primary_key=True, autoincrement=True),
+    Column("entry_id", ascending, primary_key=True, autoincrement=True),
     Column("command_id", String(200), nullable=False, index=True),
     Column("event", String(20), nullable=False),
     Column("type", String(200), nullable=False),
@@ -50,9 +51,9 @@ audit = Table(
 outbox = Table(
     "agentic_outbox",
     metadata,
-    Column("message_id", _ascending, primary_key=True, autoincrement=True),
+    Column("message_id", ascending, primary_key=True, autoincrement=True),
     Column("aggregate", Text, nullable=False),
-    Column("sequence", _ascending, nullable=False),  # 1, 2, 3... for each aggregate, without gaps
+    Column("sequence", ascending, nullable=False),  # 1, 2, 3... for each aggregate, without gaps
     Column("body", Text, nullable=False),
     Column("created_at", Float(53), nullable=False),
     Column("shipped_at", Float(53)),

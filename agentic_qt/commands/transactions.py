@@ -83,7 +83,7 @@ class Transactions:
                     value = work(connection)
                     self.faults("before_commit")
                     committing = True
-                    connection.commit()
+                    self.store.commit(connection)
                 self.faults("committed")
                 return value
             except Refusal:

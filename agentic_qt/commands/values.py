@@ -6,7 +6,7 @@ code; fields of such names in an input are refused (`agentic_qt.commands.intake`
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Self
 
@@ -174,7 +174,8 @@ class CommandResult:
         Raises:
             InputError: The data is not JSON.
         """
-        return canonical(asdict(self) | {"status": self.status.value, "code": str(self.code)}, max_bytes=None)
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return canonical(fields | {"status": self.status.value, "code": str(self.code)}, max_bytes=None)
 
     @classmethod
     def decode(cls, text: str | bytes) -> Self:

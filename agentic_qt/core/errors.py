@@ -27,18 +27,23 @@ class WireNameError(AgenticQtError):
 
 
 class CapabilityError(AgenticQtError):
-    """Raised by a handler to end its call as ``failed`` with words for the model.
+    """Raised by a handler or a preview to end its call as ``failed`` with words for the model.
 
     Args:
         code: A stable machine word, such as ``"open_orders"``.
         hint: One English sentence for the model: what is wrong and what would help.
         retryable: Whether the same call may succeed later.
         applied: What was changed before the failure: False (nothing), True (all) or a JSON fact.
+        status: How the call ends where ``failed`` would be wrong: ``busy``, ``stale``, ``forbidden``, or, when nobody
+            can say whether a change happened, ``unknown``.
     """
 
-    def __init__(self, code: str, hint: str = "", *, retryable: bool = False, applied: Any = False) -> None:
+    def __init__(
+        self, code: str, hint: str = "", *, retryable: bool = False, applied: Any = False, status: str = "failed"
+    ) -> None:
         super().__init__(f"{code}: {hint}" if hint else code)
         self.code = code
         self.hint = hint
         self.retryable = retryable
         self.applied = applied
+        self.status = status

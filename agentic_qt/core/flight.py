@@ -65,6 +65,7 @@ class Flight:
     grant: "Grant | None" = None
     request_id = ""  # of the approval that is being asked for
     applied: tuple[Any, ...] = ()
+    command_id: str | None = None  # of the command that the call submitted
     cancel: CancelToken | None = None
     outcome: Outcome | None = None
     waiters: "asyncio.Future[Outcome] | None" = None
@@ -167,6 +168,10 @@ class CallContext:
             return
         progress = Progress(done=done, total=total, message=message)
         self._tell(CallProgress(call_id=self.call_id, run=self.run, progress=progress))
+
+    def submits(self, command_id: str) -> None:
+        """Say which command this call submits: its outcome names it, whatever the end."""
+        self._flight.command_id = command_id
 
     def applied(self, fact: Any) -> None:
         """Report a partial effect (JSON) that has really happened, so that a stopped call can say so."""

@@ -46,6 +46,7 @@ def ending(
         retry=retry or RETRY[status],
         applied=applied,
         call_id=flight.call_id,
+        command_id=flight.command_id,
         revision=registry.revision,
     )
 

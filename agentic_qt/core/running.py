@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("agentic_qt.core.running")
 _MAX_CODE = 64
 _MAX_HINT = 2000
+_SAYS = frozenset({Status.FAILED, Status.BUSY, Status.STALE, Status.FORBIDDEN, Status.UNKNOWN})
 _current: contextvars.ContextVar["tuple[Registry, Flight] | None"] = contextvars.ContextVar(
     "agentic_qt_call", default=None
 )
@@ -191,6 +192,7 @@ class Running:
             retry=RETRY[Status.OK],
             applied=not is_read,
             call_id=flight.call_id,
+            command_id=flight.command_id,
             revision=registry.revision,
         )
 
@@ -212,8 +214,11 @@ def failure(registry: "Registry", flight: Flight, error: CapabilityError, applie
     """The outcome of what a handler or a preview raised for the model: its own code and words, in bounds."""
     code = error.code if is_text(error.code, _MAX_CODE) and error.code else "handler_error"
     hint = error.hint if is_text(error.hint, _MAX_HINT) else cut(str(error.hint), _MAX_HINT) or ""
-    retry = "later" if error.retryable is True else ""
-    return ending(registry, flight, Status.FAILED, code, hint, applied=applied, retry=retry)
+    says = Status(error.status) if error.status in _SAYS and not flight.is_read else Status.FAILED
+    retry = "later" if error.retryable is True and says is Status.FAILED else ""
+    if says is Status.UNKNOWN and applied is False:
+        applied = None  # not known is not nothing
+    return ending(registry, flight, says, code, hint, applied=applied, retry=retry)
 
 
 def _check_output(registration: Registration, data: Any) -> None:

@@ -5,28 +5,33 @@ Everything that `Assistant.attach` adds is taken away by `Assistant.detach`, by 
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import shiboken6
-from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QWidget
 
-from agentic_qt.client.agent import Agent
-from agentic_qt.client.chat_model import ChatModel
-from agentic_qt.client.events import AgentEvent, RunEnded, RunStarted
 from agentic_qt.core.approvals import ApprovalRequest
 from agentic_qt.core.registry import Registry
 from agentic_qt.qt.availability import OWN_WINDOW
 from agentic_qt.qt.loop import spawn
 from agentic_qt.qt.scope import provide
+from agentic_qt.ui import later
 from agentic_qt.ui.approval.views import ApprovalViews
-from agentic_qt.ui.conversation import Conversation
 from agentic_qt.ui.menus import add_to_view_menu, find_view_menu
+from agentic_qt.ui.own_windows import OwnWindows
 from agentic_qt.ui.panel import Panel
 from agentic_qt.ui.shortcuts import assign
+from agentic_qt.ui.window_eyes import WindowEyes
 from agentic_qt.ui.words import translate
+
+if TYPE_CHECKING:
+    from agentic_qt.client.agent import Agent
+    from agentic_qt.client.budgets import Budgets
+    from agentic_qt.client.chat_model import ChatModel
+    from agentic_qt.client.offering import Mode
 
 _log = logging.getLogger("agentic_qt.ui.assistant")
 
@@ -50,7 +55,8 @@ class Assistant:
         panel: The content of the dock.
         dock: The dock; hosts with docking of their own may take `panel` out of it.
         approvals: The views that ask the person.
-        actions: QActions by name (``toggle``, ``focus``, ``new_chat``, ``stop``); their shortcuts may be changed.
+        windows: The settings and "What was sent", once they were shown.
+        actions: QActions by name (``toggle``, ``focus``, ``new_chat``, ``stop``, ``settings``); their shortcuts may be changed.
     """
 
     def __init__(self, window: QWidget, registry: Registry, panel: Panel, *, prefer_dialogs: bool) -> None:
@@ -58,21 +64,19 @@ class Assistant:
         self.registry = registry
         self.panel = panel
         self.actions: dict[str, QAction] = {}
-        self._agent: Agent | None = None
-        self._task: asyncio.Task[Any] | None = None
+        self._talk: later.Talk | None = None  # with the first chat model: most windows open without a conversation
+        self._options: dict[str, Any] = {}
+        self._own: list[ChatModel] = []  # made here, so closed here
+        self.windows = OwnWindows(window, self._use)
         self._undo: list[Callable[[], None]] = []  # taken back in reverse order
         self._attached = True
-        self._actor: str | None = None
-        self._instructions = ""
         self._badge = ""
         self._shortcuts: Mapping[str, str] = {}
-        self._max_turns = 8
         self.dock = self._make_dock()
         self.approvals = ApprovalViews(
             registry.approvals, window, prefer_dialogs=prefer_dialogs, ask_again=self._ask_again
         )
         self.panel.approval_place.addWidget(self.approvals.panel)
-        self._conversation = Conversation(panel, registry)
         self._connect()
 
     @classmethod
@@ -81,14 +85,17 @@ class Assistant:
         window: QWidget,
         *,
         actor: str | None = None,
-        chat_model: ChatModel | None = None,
+        chat_model: "ChatModel | None" = None,
         registry: Registry | None = None,
         instructions: str = "",
-        suggestions: Sequence[str] = (),
+        suggestions: Sequence[str] | Callable[[], Sequence[str]] = (),
         badge: str = "",
         shortcuts: Mapping[str, str] | None = None,
         prefer_dialogs: bool = False,
-        max_turns: int = 8,
+        max_turns: int | None = None,
+        budgets: "Budgets | None" = None,
+        context_window: int | None = None,
+        mode: "Mode | str" = "auto",
         area: Qt.DockWidgetArea = Qt.DockWidgetArea.RightDockWidgetArea,
     ) -> "Assistant":
         """Give a window an assistant.
@@ -101,12 +108,16 @@ class Assistant:
             chat_model: Whom to ask; None shows what to do about that. It stays the caller's: nobody closes it here.
             registry: A registry of the application's own; None makes one.
             instructions: The system message.
-            suggestions: Prompts that an empty conversation offers.
+            suggestions: Prompts that an empty conversation offers; or a function that returns those that fit what the
+                application shows, asked whenever they appear and by `refresh_suggestions`.
             badge: A word beside the chat model's name, such as "no AI"; its own ``badge`` attribute, or "local" for a
                 loopback host, when empty.
             shortcuts: Other shortcuts than `SHORTCUTS`, by name; an empty one sets none.
             prefer_dialogs: Ask for approvals in a window of their own.
-            max_turns: Requests to the chat model in one run.
+            max_turns: Requests to the chat model in one run, in place of ``budgets.turns``.
+            budgets: The limits of one run.
+            context_window: Tokens of one request and its answer; None: what the chat model says.
+            mode: Which tools are offered: ``all``, ``meta``, ``narrow`` or ``auto``.
             area: Where the dock appears first.
 
         Raises:
@@ -120,83 +131,111 @@ class Assistant:
         remove = provide(window, used)
         assistant = cls(window, used, Panel(suggestions, window), prefer_dialogs=prefer_dialogs)
         assistant._undo.append(remove)
-        assistant._actor, assistant._instructions = actor, instructions
-        assistant._max_turns, assistant._badge = max_turns, badge
+        assistant._options = {
+            "actor": actor,
+            "instructions": instructions,
+            "max_turns": max_turns,
+            "budgets": budgets,
+            "context_window": context_window,
+            "mode": mode,
+        }
+        assistant._badge = badge
         assistant._add_to_window(area, {**SHORTCUTS, **(shortcuts or {})})
         assistant.chat_model = chat_model
         return assistant
 
     @property
-    def agent(self) -> Agent | None:
+    def agent(self) -> "Agent | None":
         """The agent, once there is a chat model."""
-        return self._agent
+        return self._talk.agent if self._talk is not None else None
 
     @property
     def running(self) -> bool:
         """Whether a run is under way."""
-        return self._agent is not None and self._agent.running
+        return self._talk is not None and self._talk.agent.running
 
     @property
-    def chat_model(self) -> ChatModel | None:
-        """Whom to ask; may be set while nothing runs.
+    def chat_model(self) -> "ChatModel | None":
+        """Whom to ask; may be set while nothing runs, and the conversation goes on with the new one.
 
         Raises:
             RuntimeError: It was set while a run is under way.
         """
-        return self._agent.chat_model if self._agent is not None else None
+        return self._talk.chat_model if self._talk is not None else None
 
     @chat_model.setter
-    def chat_model(self, chat_model: ChatModel | None) -> None:
+    def chat_model(self, chat_model: "ChatModel | None") -> None:
         if self.running:
             raise RuntimeError("Stop the run before changing the chat model")
         if chat_model is None:
-            self._agent = None
-        elif self._agent is not None:
-            self._agent.chat_model = chat_model
+            self._end_talk()
+        elif self._talk is not None:
+            self._talk.chat_model = chat_model
         else:
-            self._agent = Agent(
-                self.registry,
-                chat_model,
-                instructions=self._instructions,
-                actor=self._actor,
-                max_turns=self._max_turns,
+            self._talk = later.Talk(
+                self.panel, self.registry, chat_model, self._options, stop=self.actions["stop"], take=self._take_model
             )
-            self._conversation.follow(self._agent)
-            self._undo.append(self._agent.observe(self._follow_run))
+            if self.panel.context_bar is not None:
+                self.panel.context_bar.set_agent(self._talk.agent)
         self._show_model(chat_model)
+
+    def context(self, name: str, function: Callable[[], Any], *, description: str = "") -> Callable[[], None]:
+        """Tell the chat model a small fact of the moment with each request, such as what is selected.
+
+        The person sees it as a chip above the field and can leave it out of the next message.
+
+        Args:
+            name: Of the fact.
+            function: Called when a request is sent; returns JSON data, at most 2 kB, or None for nothing. May be async.
+            description: What the fact means, for the chat model and for the person.
+
+        Returns:
+            A function that ends it.
+
+        Raises:
+            ValueError: The name is empty or taken.
+        """
+        bar = self.panel.need_context_bar()
+        bar.set_agent(self.agent)
+        return bar.add(name, function, description)
+
+    def refresh_suggestions(self) -> None:
+        """Ask for the suggestions again, since what the application shows has changed."""
+        self.panel.refresh_suggestions()
 
     def send(self, text: str) -> "asyncio.Task[Any] | None":
         """Send a person's message.
 
+        While an approval waits, the message withdraws it and both go to the chat model together.
+
         Returns:
-            The task of the run; None when there is no chat model, a run is active or the text is empty.
+            The task of the run; None when there is no chat model, a run is active otherwise or the text is empty.
         """
         text = text.strip()
-        if self._agent is None or self.running or self._busy() or not text:
-            return None
-        if text == self.panel.composer.text.strip():
-            self.panel.composer.accept_text()
-        return self._start(self._agent.run(text))
+        return self._talk.send(text) if self._talk is not None and text else None
 
     def retry(self) -> "asyncio.Task[Any] | None":
         """Send the last request again, without a new message."""
-        if self._agent is None or self.running or self._busy():
-            return None
-        return self._start(self._agent.retry())
+        return self._talk.retry() if self._talk is not None else None
 
     def stop(self) -> None:
         """Stop the run that is under way; it ends within 100 ms."""
-        if self._agent is not None:
-            self._agent.stop()
+        if self._talk is not None:
+            self._talk.agent.stop()
 
     def new_chat(self) -> None:
         """Stop what runs and begin an empty conversation."""
-        if self.running:
-            self.stop()
-            if self._task is not None:
-                self._task.add_done_callback(lambda _task: self._clear())
-        else:
-            self._clear()
+        if self._talk is not None:
+            self._talk.clear()
+
+    def show_settings(self) -> None:
+        """Show the window in which a person chooses the chat model."""
+        self.windows.show_settings(self.chat_model)
+
+    def show_sent(self) -> None:
+        """Show the body of the last request to the chat model."""
+        if self._talk is not None:
+            self.windows.show_sent(self._talk.sent, self._talk.chat_model.host)
 
     async def shown(self) -> None:
         """Wait until everything that has happened so far is on the screen; for pictures and tests."""
@@ -214,14 +253,17 @@ class Assistant:
         if not self._attached:
             return
         self._attached = False
-        self._conversation.close()
-        self.stop()
+        self._end_talk()
+        for model in self._own:
+            spawn(model.aclose(), name="agentic_qt.close")
+        self._own.clear()
         while self._undo:
             self._undo.pop()()
         if shiboken6.isValid(self.window):
             self.approvals.detach()
         else:
             self.registry.approvals.deny_all(code="window_closed")
+        self.windows.leave()
         if shiboken6.isValid(self.dock):
             self.dock.hide()
             if isinstance(self.window, QMainWindow) and shiboken6.isValid(self.window):
@@ -249,8 +291,10 @@ class Assistant:
         self.panel.stop_requested.connect(self.stop)
         self.panel.retry_requested.connect(self.retry)
         self.panel.call_retry_requested.connect(self._try_call_again)
-        self.panel.call_answered.connect(lambda call, happened: self._conversation.settle_call(call, happened=happened))
-        eyes = _WindowEyes(self.window, self)
+        self.panel.action_requested.connect(self._act)
+        self.panel.welcome.settings_requested.connect(self.show_settings)
+        self.panel.status.sent_requested.connect(self.show_sent)
+        eyes = WindowEyes(self.window, shown=self._window_shown, closed=self._window_closed, gone=self.detach)
         self._undo.append(eyes.leave)
 
     def _add_to_window(self, area: Qt.DockWidgetArea, shortcuts: Mapping[str, str]) -> None:
@@ -272,6 +316,7 @@ class Assistant:
             "focus": (translate("agentic_qt", "Write to the Assistant"), self.focus_composer, self.window),
             "new_chat": (translate("agentic_qt", "New Chat"), self.new_chat, self.window),
             "stop": (translate("agentic_qt", "Stop the Assistant"), self.stop, self.panel),
+            "settings": (translate("agentic_qt", "Choose the Chat Model…"), self.show_settings, self.panel),
         }
         self.actions["toggle"] = toggle
         for name, (text, slot, owner) in made.items():
@@ -283,6 +328,7 @@ class Assistant:
         self.actions["stop"].setEnabled(False)
         self.actions["stop"].setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         self.panel.header.set_new_chat_action(self.actions["new_chat"])
+        self.panel.header.set_settings_action(self.actions["settings"])
 
         def forget_actions() -> None:
             for name in ("focus", "new_chat"):
@@ -299,17 +345,13 @@ class Assistant:
         for name, keys in shortcuts.items():
             assign(self.window, self.actions[name], keys, self.actions.values())
 
-    def _show_model(self, chat_model: ChatModel | None) -> None:
+    def _show_model(self, chat_model: "ChatModel | None") -> None:
         self.panel.set_ready(ready=chat_model is not None)
         if chat_model is None:
             self.panel.header.show_model(translate("agentic_qt", "No chat model"), "", "", "neutral")
             return
-        host = chat_model.host
         badge = self._badge or str(getattr(chat_model, "badge", ""))
-        kind = "warning" if badge else "ok"
-        if not badge and is_local(host):
-            badge = translate("agentic_qt", "local")
-        self.panel.header.show_model(chat_model.label, "" if host == "local" else host, badge, kind)
+        self.panel.header.show_chat_model(chat_model.label, chat_model.host, badge)
 
     # Doing
 
@@ -319,26 +361,32 @@ class Assistant:
         self.dock.raise_()
         self.panel.composer.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
-    def _follow_run(self, event: AgentEvent) -> None:
-        if isinstance(event, RunStarted | RunEnded):
-            # Disabled while nothing runs: the key belongs to the application then.
-            self.actions["stop"].setEnabled(isinstance(event, RunStarted))
+    def _act(self, content: object, name: str) -> None:
+        if name == "settings":
+            self.show_settings()
+        elif self._talk is not None:
+            self._talk.act(content, name)
 
-    def _busy(self) -> bool:
-        return self._task is not None and not self._task.done()
+    def _use(self, chat_model: "ChatModel") -> str:
+        if self._talk is not None and self._talk.busy:
+            return translate("agentic_qt", "Not while a run is under way: stop it first")
+        self._take_model(chat_model)
+        return ""
 
-    def _start(self, run: Coroutine[Any, Any, Any]) -> "asyncio.Task[Any]":
-        self._task = spawn(run, name="agentic_qt.run")
-        return self._task
+    def _take_model(self, chat_model: "ChatModel") -> None:
+        self._own.append(chat_model)
+        self.chat_model = chat_model
 
-    def _clear(self) -> None:
-        if self._attached and shiboken6.isValid(self.panel):
-            if self._agent is not None:
-                self._agent.clear()
-            self._conversation.clear()
+    def _end_talk(self) -> None:
+        talk, self._talk = self._talk, None
+        if talk is not None:
+            talk.close()
+            if self.panel.context_bar is not None:
+                self.panel.context_bar.set_agent(None)
 
     def _try_call_again(self, call_id: str) -> None:
-        self._say_again(self._conversation.title_of(call_id))
+        if self._talk is not None:
+            self._say_again(self._talk.conversation.cards.title_of(call_id))
 
     def _ask_again(self, request: ApprovalRequest) -> None:
         self._say_again(request.title)
@@ -349,51 +397,10 @@ class Assistant:
         if self.send(text) is None:
             self.panel.composer.set_text(text)
 
-    def window_shown(self) -> None:
-        """The window appears: its menus are complete now."""
+    def _window_shown(self) -> None:
         if self._attached and self._shortcuts:
             self._finish_window()
 
-    def window_closed(self) -> None:
-        """The window was closed: nothing goes on behind it."""
+    def _window_closed(self) -> None:
         self.stop()
         self.registry.approvals.deny_all(translate("agentic_qt", "The window was closed."), code="window_closed")
-
-
-def is_local(host: str) -> bool:
-    """Whether a chat model's host is this computer, by its name."""
-    name = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
-    return host.startswith("local") or name == "::1" or name.startswith("127.")
-
-
-class _WindowEyes(QObject):
-    """Sees the window appear, close and go."""
-
-    def __init__(self, window: QWidget, assistant: Assistant) -> None:
-        super().__init__(window)
-        self._assistant = assistant
-        self._window = window
-        self._closing = False
-        window.installEventFilter(self)
-        self._gone = window.destroyed.connect(lambda: assistant.detach())  # noqa: PLW0108 - a bound method would not be called any more
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Tell the assistant; never take an event away."""
-        if watched is self._window:
-            kind = event.type()
-            if kind == QEvent.Type.Show:
-                self._closing = False
-                self._assistant.window_shown()
-            elif kind == QEvent.Type.Close:
-                self._closing = True
-            elif kind == QEvent.Type.Hide and self._closing and not event.spontaneous():
-                self._closing = False
-                self._assistant.window_closed()
-        return False
-
-    def leave(self) -> None:
-        """See nothing any more."""
-        if shiboken6.isValid(self) and shiboken6.isValid(self._window):
-            self._window.removeEventFilter(self)
-            self._window.destroyed.disconnect(self._gone)
-            self.deleteLater()

@@ -37,6 +37,7 @@ class Card:
         progress: What the handler told last.
         outcome: Once it ended.
         late: The outcome came after the call had been given up.
+        stopping: It was told to stop.
         waiting: An approval is pending: the card is forced open.
         open: Whether the person (or default) has it unfolded.
         whole: Whether long values are shown whole.
@@ -55,6 +56,7 @@ class Card:
     progress: Progress | None = None
     outcome: Outcome | None = None
     late: bool = False
+    stopping: bool = False
     waiting: bool = False
     open: bool = False
     whole: bool = False
@@ -82,6 +84,11 @@ class Card:
         )
 
     @property
+    def may_cancel(self) -> bool:
+        """Whether this one call can be stopped; a waiting one is denied in its approval."""
+        return self.outcome is None and not self.waiting and not self.stopping
+
+    @property
     def icon(self) -> str:
         """The name of the status icon."""
         if self.waiting:
@@ -96,7 +103,7 @@ class Card:
         if self.waiting:
             return translate("agentic_qt", "Waiting for you")
         if self.outcome is None:
-            return _progress_words(self.progress)
+            return translate("agentic_qt", "Stopping") if self.stopping else _progress_words(self.progress)
         word = status_word(self.outcome)
         if self.answered:
             return translate("agentic_qt", "It happened, as you found") if self.outcome.ok else translate(
@@ -197,6 +204,10 @@ class _CardWriter:
         cursor.insertText("  " + card.word, styles.action(status, address))
         if card.duration is not None:
             cursor.insertText(" · " + duration_words(card.duration), styles.action(styles.muted, address))
+        if card.may_cancel:
+            cursor.insertText("   ", styles.text)
+            words = translate("agentic_qt", "Stop this step").replace(" ", "\u00a0")
+            cursor.insertText(words, styles.link(styles.muted, f"{self._address}/cancel"))
 
     def _write_row(self, label: str, value: str, *, code: bool = False) -> None:
         styles, cursor = self._styles, self._cursor

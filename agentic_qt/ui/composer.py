@@ -21,6 +21,7 @@ class _Field(QPlainTextEdit):
         super().__init__(parent)
         self.composing = False
         self.running = False
+        self.editing = False
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setTabChangesFocus(True)
         self.setAccessibleName(translate("agentic_qt", "Message to the assistant"))
@@ -67,7 +68,7 @@ class _Field(QPlainTextEdit):
 
     def _is_ours(self, event: QKeyEvent) -> bool:
         if event.key() == Qt.Key.Key_Escape:
-            return self.running or self.composing
+            return self.running or self.composing or self.editing
         return event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
     def _grow(self) -> None:
@@ -93,6 +94,7 @@ class Composer(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._running = False
+        self._waiting = False
         self._ready = True
         self.field = _Field(self)
         self.field.setPlaceholderText(translate("agentic_qt", "Ask, or say what to do"))
@@ -147,6 +149,12 @@ class Composer(QWidget):
         if had_focus:  # the button under the finger is gone: stay in the composer
             self.field.setFocus(Qt.FocusReason.OtherFocusReason)
 
+    def set_waiting(self, *, waiting: bool) -> None:
+        """Whether the run waits for the person: what is written then is sent, and withdraws what waits."""
+        if waiting != self._waiting:
+            self._waiting = waiting
+            self._refresh()
+
     def set_ready(self, *, ready: bool) -> None:
         """Whether there is a chat model to send to."""
         self._ready = ready
@@ -161,11 +169,11 @@ class Composer(QWidget):
             self.stop_requested.emit()
 
     def _can_send(self) -> bool:
-        return self._ready and not self._running and bool(self.text.strip())
+        return self._ready and (self._waiting or not self._running) and bool(self.text.strip())
 
     def _refresh(self) -> None:
         self.send_button.setEnabled(self._can_send())
-        self.send_button.setVisible(not self._running)
+        self.send_button.setVisible(self._waiting or not self._running)
         self.stop_button.setVisible(self._running)
 
     def paintEvent(self, _event: QPaintEvent) -> None:

@@ -1,15 +1,19 @@
 """Turns what an agent tells into what a person sees: messages, cards, states, announcements. Decides nothing."""
 
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from agentic_qt.client.agent import Agent
-from agentic_qt.client.chat_model import Usage
+from agentic_qt.client.chat_model import ChatModel, Usage
 from agentic_qt.client.events import (
     AgentEvent,
+    BreakerTripped,
+    BudgetReached,
     CallFinished,
     CallProgressed,
     CallStarted,
+    Compacted,
+    ContextTrimmed,
+    Interjected,
     MessageFinished,
     ReasoningDelta,
     RunEnd,
@@ -19,16 +23,18 @@ from agentic_qt.client.events import (
     TextDelta,
     TurnStarted,
 )
-from agentic_qt.core.approvals import ApprovalChange, ApprovalEvent
-from agentic_qt.core.call import RETRY, Call, Outcome, Status
+from agentic_qt.client.retries import RetryPlanned
+from agentic_qt.core.approvals import ApprovalEvent
 from agentic_qt.core.registry import Registry
-from agentic_qt.protocol.names import to_wire
+from agentic_qt.ui import later
 from agentic_qt.ui.announce import announce
-from agentic_qt.ui.approval.text import exact, exact_value
-from agentic_qt.ui.cards import Card
+from agentic_qt.ui.branch_views import BranchViews
+from agentic_qt.ui.call_cards import CallCards
+from agentic_qt.ui.countdown import Countdown
+from agentic_qt.ui.end_words import breaker_words, budget_words, retry_words, trimmed_words
+from agentic_qt.ui.endings import Endings
 from agentic_qt.ui.panel import Panel
-from agentic_qt.ui.transcript_items import ErrorCard, Note, UserMessage
-from agentic_qt.ui.words import end_words, error_words, label_of, size_words, translate
+from agentic_qt.ui.words import size_words, translate
 
 
 class Conversation:
@@ -42,233 +48,200 @@ class Conversation:
     def __init__(self, panel: Panel, registry: Registry) -> None:
         self._panel = panel
         self._registry = registry
-        self._cards: dict[str, Card] = {}
-        self._running: dict[str, Card] = {}  # insertion order: the newest is what "runs"
-        self._waiting: set[str] = set()
-        self._agent: Agent | None = None
+        self.cards = CallCards(panel, registry)
+        self.views = BranchViews(panel)
+        self._endings = Endings(panel)
+        self._retry: RetryPlanned | None = None
+        self._retry_countdown = Countdown(self._count_retry, panel)
+        self._chat_model: ChatModel | None = None
+        self._run = ""
+        self._compacting = False
+        self._told_why = False
         self._tokens = 0
         self._turn = 0
-        self._forget_agent: Callable[[], None] = lambda: None
         self._forget_approvals = registry.approvals.observe(self._asked)
-        self._told = {
+        for request in registry.approvals.pending:
+            self.cards.waits(request)
+        self._told: Mapping[type[Any], Callable[[Any], None]] = {
             RunStarted: self._run_started,
             TurnStarted: self._turn_started,
             TextDelta: self._text,
             ReasoningDelta: self._reasoning,
             MessageFinished: self._message_finished,
             CallStarted: self._call_started,
-            CallProgressed: self._call_progressed,
+            CallProgressed: self.cards.progressed,
             CallFinished: self._call_finished,
+            Interjected: self._interjected,
+            ContextTrimmed: self._trimmed,
+            Compacted: self._compacted,
+            BudgetReached: self._budget_reached,
+            BreakerTripped: self._breaker_tripped,
             RunEnded: self._run_ended,
         }
 
-    def follow(self, agent: Agent) -> None:
-        """Show what `agent` does from now on."""
-        self._forget_agent()
-        self._agent = agent
-        self._forget_agent = agent.observe(self._tell)
+    @property
+    def waits(self) -> bool:
+        """Whether an approval of the run that is under way waits."""
+        return bool(self._run) and self.cards.waits_for(self._run)
+
+    def set_chat_model(self, chat_model: ChatModel | None) -> None:
+        """Who is asked from now on."""
+        self._chat_model = chat_model
 
     def close(self) -> None:
         """Listen to nothing any more."""
-        self._forget_agent()
         self._forget_approvals()
+        self._retry_countdown.stop()
+        self._endings.forget()
 
     def clear(self) -> None:
         """Begin with an empty conversation."""
-        self._cards.clear()
-        self._running.clear()
+        self.cards.clear()
+        self.views.clear()
+        self._endings.forget()
         self._tokens = self._turn = 0
         self._panel.show_welcome()
         self._panel.status.show_figures("")
         self._show_state()
 
-    def title_of(self, call_id: str) -> str:
-        """Return the title of a call that was shown, or an empty string."""
-        card = self._cards.get(call_id)
-        return card.title if card is not None else ""
+    def tell(self, event: AgentEvent) -> None:
+        """Show what an agent told."""
+        self._told[type(event)](event)
 
-    @property
-    def _label(self) -> str:
-        return self._agent.chat_model.label if self._agent is not None else ""
+    def retry_planned(self, retry: RetryPlanned) -> None:
+        """Show that a request waits to be sent again."""
+        if self._run:
+            self._retry = retry
+            self._retry_countdown.start(retry.wait)
 
-    def _tell(self, event: AgentEvent) -> None:
-        self._told[type(event)](event)  # type: ignore[operator] # the table pairs each type with its method
+    def compacting(self) -> None:
+        """What begins next is a compaction, and no run."""
+        self._compacting = True
+
+    def note(self, words: str) -> None:
+        """Show a note of ours."""
+        self._endings.show_words(words)
 
     # Runs
 
     def _run_started(self, event: RunStarted) -> None:
+        self._run = event.run
+        self._told_why = False
+        self._endings.forget()
         self._panel.show_conversation()
-        if event.text:
-            self._panel.transcript.add(UserMessage(text=event.text))
-        else:
-            self._panel.transcript.drop_last_error()
+        self.views.begin(event.branch, event.text)
         self._turn = 0
         self._panel.composer.set_running(running=True)
-        self._show_state(translate("agentic_qt", "Thinking"))
+        self._show_state()
         announce(self._panel, translate("agentic_qt", "The assistant is at work"))
 
     def _turn_started(self, event: TurnStarted) -> None:
         self._turn = event.turn
-        self._show_state(translate("agentic_qt", "Thinking"))
+        self._show_state()
         self._show_figures()
 
     def _text(self, event: TextDelta) -> None:
-        if event.text:
+        self._forget_retry()
+        if event.text and not self._compacting:
             self._panel.transcript.show_text(event.text)
             self._show_state(translate("agentic_qt", "Answering"))
 
     def _reasoning(self, _event: ReasoningDelta) -> None:
-        self._show_state(translate("agentic_qt", "Thinking"))
+        self._forget_retry()
+        self._show_state()
 
     def _message_finished(self, _event: MessageFinished) -> None:
+        if not self._compacting:
+            self._panel.transcript.finish_text()
+
+    def _interjected(self, event: Interjected) -> None:
         self._panel.transcript.finish_text()
+        self.views.add_message(event.text)
 
     def _run_ended(self, event: RunEnded) -> None:
         panel = self._panel
+        self._run = ""
+        self._forget_retry()
         panel.transcript.finish_text()
-        self._running.clear()
+        self.cards.end_run()
         panel.composer.set_running(running=False)
         self._add_usage(event.end.usage)
         self._show_end(event.end)
+        self._compacting = False
         self._show_state()
         self._show_figures()
 
     def _show_end(self, end: RunEnd) -> None:
-        words = end_words(end.reason)
-        if end.error is not None:
-            headline, remedy = error_words(end.error, self._label)
-            remedy = remedy or end.error.remedy
-            card = ErrorCard(headline=headline, remedy=remedy, detail=end.error.message, can_retry=True)
-            self._panel.transcript.add(card)
-            announce(self._panel, f"{headline}. {remedy}", urgent=True)
-        elif end.reason is RunEndReason.ERROR:
-            remedy = translate("agentic_qt", "Try again. The log of the application says more.")
-            self._panel.transcript.add(ErrorCard(headline=words, remedy=remedy, can_retry=True))
-            announce(self._panel, words, urgent=True)
-        else:
-            if words:
-                self._panel.transcript.add(Note(text=words))
-            announce(self._panel, words or translate("agentic_qt", "The assistant has finished"))
+        if self._compacting and end.reason is RunEndReason.EMPTY:
+            words = translate("agentic_qt", "There is nothing older to summarise: start a new chat instead.")
+            self._endings.show_words(words)
+        elif not (self._compacting and end.reason is RunEndReason.COMPLETED):
+            self._endings.show(end, self._chat_model, told=self._told_why)
+
+    # What happens to the conversation as a whole
+
+    def _trimmed(self, event: ContextTrimmed) -> None:
+        actions: tuple[later.Action, ...] = ()
+        if event.left_out:
+            actions = (later.Action(name="compact_only", words=translate("agentic_qt", "Summarise them")),)
+        self._panel.transcript.add(later.Note(text=trimmed_words(event), actions=actions))
+
+    def _compacted(self, event: Compacted) -> None:
+        words = translate("agentic_qt", "The {count} oldest messages were summarised.").format(count=event.replaced)
+        undo = later.Action(name=f"undo {event.thread} {event.before}", words=translate("agentic_qt", "Undo"))
+        self.views.replace(event.branch, event.before)
+        self._panel.transcript.add(later.Note(text=words, actions=(undo,)))
+        announce(self._panel, words)
+
+    def _budget_reached(self, event: BudgetReached) -> None:
+        self._told_why = True
+        self._endings.show_words(budget_words(event.budget, event.limit))
+
+    def _breaker_tripped(self, event: BreakerTripped) -> None:
+        places = self._registry.places(event.name)
+        known = next(iter(places.values()), None)
+        title = event.name if known is None else known.capability.display_title
+        self._panel.transcript.add(later.Note(text=breaker_words(event, title)))
 
     # Calls
 
     def _call_started(self, event: CallStarted) -> None:
-        card = self._new_card(event)
-        self._cards[event.call_id] = self._running[event.call_id] = card
-        self._panel.transcript.finish_text()
-        self._panel.transcript.add_card(card)
+        self._forget_retry()
+        self.cards.started(event)
         self._show_state()
 
-    def _new_card(self, event: CallStarted) -> Card:
-        started = time.monotonic()
-        if event.call is None:  # it could not be decoded: what the model wrote is all there is
-            raw = event.tool_call.arguments
-            return Card(
-                call_id=event.call_id,
-                run=event.run,
-                title=self._title_of_wire(event.tool_call.name),
-                arguments=((translate("agentic_qt", "Arguments"), exact(raw)),) if raw.strip() else (),
-                started=started,
-            )
-        title, target, schema = self._describe(event.call)
-        return Card(
-            call_id=event.call_id,
-            run=event.run,
-            client=event.call.client,
-            title=title,
-            target=target,
-            arguments=tuple(
-                (exact(label_of(name, schema)), exact_value(value)) for name, value in event.call.input.items()
-            ),
-            started=started,
-        )
-
-    def _title_of_wire(self, name: str) -> str:
-        for registration in self._registry.registrations:
-            if to_wire(registration.name) == name:
-                return exact(registration.capability.display_title)
-        return exact(name)
-
-    def _describe(self, call: Call) -> tuple[str, str, dict[str, object]]:
-        places = self._registry.places(call.name)
-        # Without a target the only one is meant; with several, or with one that is gone, the words still fit.
-        known = places.get(call.target_id) or next(iter(places.values()), None)
-        if known is None:
-            return exact(call.name), exact(call.target_id or ""), {}
-        target, named = known.target, exact(call.target_id or "")
-        is_meant = call.target_id == known.target_id or (call.target_id is None and len(places) == 1)
-        if target is not None and is_meant:
-            named = exact(f"{target.label} ({target.id})" if target.label not in ("", target.id) else target.id)
-        return exact(known.capability.display_title), named, dict(known.capability.input_schema)
-
-    def _call_progressed(self, event: CallProgressed) -> None:
-        card = self._cards.get(event.call_id)
-        if card is not None and card.outcome is None:
-            card.progress = event.progress
-            self._panel.transcript.update_card(card)
-
     def _call_finished(self, event: CallFinished) -> None:
-        card = self._cards.get(event.call_id)
-        if card is None:
-            return
-        card.outcome, card.late, card.waiting, card.note = event.outcome, event.late, False, ""
-        if event.outcome.status is Status.UNKNOWN:
-            words = translate("agentic_qt", "Outcome not known: {title}. Please check it.").format(title=card.title)
-            announce(self._panel, words, urgent=True)
-        card.duration = time.monotonic() - card.started
-        self._running.pop(event.call_id, None)
-        self._panel.transcript.update_card(card)
-        self._show_state(translate("agentic_qt", "Thinking"))
-
-    def settle_call(self, call_id: str, *, happened: bool) -> None:
-        """Take a person's word for what became of a call whose end is not known."""
-        card = self._cards.get(call_id)
-        if card is None or not card.may_answer:
-            return
-        status = Status.OK if happened else Status.FAILED
-        outcome = Outcome(
-            status=status,
-            code="settled_by_person",
-            hint=f"The person has checked: it {'happened' if happened else 'did not happen'}.",
-            retry=RETRY[status] if happened else "later",
-            applied=happened,
-        )
-        card.answered = True  # before the registry tells of it
-        if self._registry.settle(call_id, outcome, client=card.client, run=card.run):
-            announce(self._panel, f"{card.title}: {card.word}")
-        else:
-            card.answered = False
-            card.note = translate("agentic_qt", "It is still under way: say so once it has ended.")
-            announce(self._panel, card.note, urgent=True)
-        self._panel.transcript.update_card(card)
+        self.cards.finished(event)
+        self._show_state()
 
     def _asked(self, event: ApprovalEvent) -> None:
-        request = event.request
-        waits = event.change is not ApprovalChange.SETTLED
-        if waits:  # announced by the approval's own views
-            self._waiting.add(request.id)
-        else:
-            self._waiting.discard(request.id)
-        card = self._cards.get(request.call_id)
-        if card is not None and card.waiting != waits:
-            card.waiting = waits
-            self._panel.transcript.update_card(card)
+        self.cards.asked(event)
         self._show_state()
 
     # The status line
 
     def _show_state(self, otherwise: str = "") -> None:
-        running = self._agent is not None and self._agent.running
-        if self._waiting:
-            self._panel.status.show_state(translate("agentic_qt", "Waiting for you"), busy=False)
-        elif running and self._running:
-            newest = next(reversed(self._running.values()))
-            text = translate("agentic_qt", "Running: {title}").format(title=newest.title)
-            self._panel.status.show_state(text, busy=True)
-        elif running:
-            self._panel.status.show_state(otherwise or translate("agentic_qt", "Thinking"), busy=True)
-        else:
-            self._panel.status.show_state("", busy=False)
+        status = self._panel.status
+        self._panel.composer.set_waiting(waiting=self.waits)
+        if self.cards.waiting:
+            status.show_state(translate("agentic_qt", "Waiting for you"), busy=False)
+        elif not self._run:
+            status.show_state("", busy=False)
+        elif self.cards.running_title:
+            text = translate("agentic_qt", "Running: {title}").format(title=self.cards.running_title)
+            status.show_state(text, busy=True)
+        elif self._retry is None:
+            thinking = translate("agentic_qt", "Thinking")
+            summarising = translate("agentic_qt", "Summarising")
+            status.show_state(otherwise or (summarising if self._compacting else thinking), busy=True)
+
+    def _count_retry(self, seconds: int) -> None:
+        if self._retry is not None:
+            self._panel.status.show_state(retry_words(self._retry, seconds), busy=True)
+
+    def _forget_retry(self) -> None:
+        self._retry = None
+        self._retry_countdown.stop()
 
     def _show_figures(self) -> None:
         parts = []

@@ -1,10 +1,10 @@
 """The first line of the panel: which chat model answers, where it is, and the button for a new chat."""
 
-from PySide6.QtCore import QEvent, QSize, Qt
-from PySide6.QtGui import QAction, QResizeEvent
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt
+from PySide6.QtGui import QAction, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QToolButton, QWidget
 
-from agentic_qt.ui.icons import icon
+from agentic_qt.ui.icons import icon, paint_icon
 from agentic_qt.ui.labels import Badge, ElidedLabel, plain_tool_tip
 from agentic_qt.ui.theme import Tones
 from agentic_qt.ui.words import translate
@@ -32,6 +32,8 @@ class Header(QWidget):
         self._who.addWidget(self.model, 1)
         self._who.addWidget(self.badge, 0, Qt.AlignmentFlag.AlignLeading)
         layout.addLayout(self._who, 1)
+        self.settings = _PaintedButton("settings", self)
+        layout.addWidget(self.settings, 0, Qt.AlignmentFlag.AlignTop)
         layout.addWidget(self.new_chat, 0, Qt.AlignmentFlag.AlignTop)
         self._tint()
 
@@ -49,6 +51,13 @@ class Header(QWidget):
         self.badge.setVisible(bool(badge))
         self._arrange()
 
+    def show_chat_model(self, label: str, host: str, badge: str) -> None:
+        """Show who answers and where; without a badge of its own, one on this computer is marked "local"."""
+        kind = "warning" if badge else "ok"
+        if not badge and is_local(host):
+            badge = translate("agentic_qt", "local")
+        self.show_model(label, "" if host == "local" else host, badge, kind)
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Put the badge below the name where both do not fit beside each other."""
         super().resizeEvent(event)
@@ -56,7 +65,7 @@ class Header(QWidget):
 
     def _arrange(self) -> None:
         em = self.fontMetrics().height()
-        room = self.width() - self.new_chat.sizeHint().width() - 3 * em
+        room = self.width() - 2 * self.new_chat.sizeHint().width() - 3 * em
         wanted = self.model.fontMetrics().horizontalAdvance(self.model.text()) + self.badge.sizeHint().width()
         fits = self.badge.isHidden() or wanted <= room
         direction = QBoxLayout.Direction.LeftToRight if fits else QBoxLayout.Direction.TopToBottom
@@ -73,8 +82,46 @@ class Header(QWidget):
         self.new_chat.setDefaultAction(action)
         self._tint()
 
+    def set_settings_action(self, action: QAction) -> None:
+        """Let the button do what `action` does."""
+        self.settings.setAccessibleName(action.text())
+        self.settings.setToolTip(action.text())
+        self.settings.clicked.connect(action.trigger)
+
     def changeEvent(self, event: QEvent) -> None:
         """Take the new colours."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.PaletteChange and hasattr(self, "new_chat"):
             self._tint()
+
+
+class _PaintedButton(QToolButton):
+    """A flat button that paints its icon when it is seen: nothing is drawn for a window that only opens."""
+
+    def __init__(self, picture: str, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._picture = picture
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+
+    def sizeHint(self) -> QSize:
+        side = round(1.45 * self.fontMetrics().height())
+        return QSize(side, side)
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        tones = Tones.of(self.palette())
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        box = QRectF(self.rect()).adjusted(1, 1, -1, -1)
+        if self.underMouse() or self.isDown() or self.hasFocus():
+            painter.setPen(QPen(tones.accent if self.hasFocus() else tones.border, 1))
+            painter.setBrush(tones.code)
+            painter.drawRoundedRect(box, 3, 3)
+        inset = box.width() * 0.18
+        paint_icon(painter, self._picture, tones.text, box.adjusted(inset, inset, -inset, -inset))
+        painter.end()
+
+
+def is_local(host: str) -> bool:
+    """Whether a chat model's host is this computer, by its name."""
+    name = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
+    return host.startswith("local") or name == "::1" or name.startswith("127.")

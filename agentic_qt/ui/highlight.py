@@ -52,7 +52,7 @@ def _lexer(language: str) -> Any:
     return _lexers().get_lexer_by_name(language, stripnl=False, ensurenl=False)
 
 
-def warm_up(language: str = "python") -> None:
+def warm_up(language: str) -> None:
     """Load a lexer now: the first one costs tens of milliseconds, which a stream should not pay."""
     if language in _aliases():
         list(_lexer(language).get_tokens("x = 1"))

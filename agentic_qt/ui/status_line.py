@@ -1,11 +1,11 @@
 """The last line of the panel: what is going on, and how much it took."""
 
 from PySide6 import QtWidgets
-from PySide6.QtCore import QEvent, QRectF, QSize, Qt, QTimer
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QToolButton, QWidget
 
-from agentic_qt.ui.labels import ElidedLabel, plain_label
+from agentic_qt.ui.labels import ElidedLabel, plain_label, plain_tool_tip
 from agentic_qt.ui.theme import Tones
 from agentic_qt.ui.words import translate
 
@@ -57,7 +57,13 @@ class BusyMark(QWidget):
 
 
 class StatusLine(QWidget):
-    """What is going on, and small figures."""
+    """What is going on, small figures, and where the requests go.
+
+    Signals:
+        sent_requested: The person wants to see what was sent.
+    """
+
+    sent_requested = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -70,6 +76,7 @@ class StatusLine(QWidget):
             font = label.font()
             font.setPointSizeF(font.pointSizeF() * 0.9)
             label.setFont(font)
+        self.host_button: QToolButton | None = None
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(round(0.4 * self.fontMetrics().height()))
@@ -87,6 +94,30 @@ class StatusLine(QWidget):
     def show_figures(self, text: str) -> None:
         """Say how much it took."""
         self.figures.setText(text)
+
+    def show_host(self, host: str) -> None:
+        """Show where the last request went; pressing it shows the request. Empty: nothing was sent."""
+        if self.host_button is None:
+            if not host:
+                return
+            self.host_button = self._make_host_button()
+        self.host_button.setVisible(bool(host))
+        self.host_button.setText(translate("agentic_qt", "Sent"))
+        words = translate("agentic_qt", "What was sent to {host}").format(host=host)
+        self.host_button.setToolTip(plain_tool_tip(words))
+        self.host_button.setAccessibleName(words)
+
+    def _make_host_button(self) -> QToolButton:
+        button = QToolButton(self)
+        button.setAutoRaise(True)
+        button.setFont(self.figures.font())
+        button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        button.setCursor(Qt.CursorShape.PointingHandCursor)
+        button.clicked.connect(self.sent_requested)
+        layout = self.layout()
+        if layout is not None:
+            layout.addWidget(button)
+        return button
 
     def _tint(self) -> None:
         muted = Tones.of(self.palette()).muted

@@ -6,7 +6,7 @@ at most every 16 ms; the view follows the end only when it stood there.
 
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QEvent, QMimeData, QRectF, Qt, QTimer, QUrl, Signal
 from PySide6.QtGui import (
@@ -22,7 +22,7 @@ from PySide6.QtWidgets import QFrame, QTextBrowser, QWidget
 
 from agentic_qt.ui.answer import Answer
 from agentic_qt.ui.cards import Card, CardGroup
-from agentic_qt.ui.highlight import warm_up
+from agentic_qt.ui.item_text import write_error, write_message, write_note
 from agentic_qt.ui.rich_text import SealedDocument, allowed_link
 from agentic_qt.ui.text_styles import ICON_OBJECT, TextStyles
 from agentic_qt.ui.transcript_items import (
@@ -48,6 +48,8 @@ class Transcript(QTextBrowser):
     Signals:
         retry_requested: The last request shall be sent again.
         call_retry_requested: The call of that id shall be tried again.
+        call_cancel_requested: The call of that id shall be stopped.
+        action_requested: A content and the name of its action that was pressed.
         call_answered: A person said of the call of that id whether it happened.
         link_requested: A link was clicked; nothing is opened here.
         follows_changed: Whether the view follows the end.
@@ -56,6 +58,8 @@ class Transcript(QTextBrowser):
 
     retry_requested = Signal()
     call_retry_requested = Signal(str)
+    call_cancel_requested = Signal(str)
+    action_requested = Signal(object, str)
     call_answered = Signal(str, bool)
     link_requested = Signal(QUrl)
     follows_changed = Signal(bool)
@@ -81,7 +85,6 @@ class Transcript(QTextBrowser):
         self._timer.timeout.connect(self.flush)
         self._styles = self._make_styles()
         self._new_document()
-        warm_up()
 
     # What can be shown
 
@@ -135,6 +138,18 @@ class Transcript(QTextBrowser):
             if isinstance(item.content, CardGroup) and any(known is card for known in item.content.cards):
                 self._mark(item)
                 return
+
+    def update_content(self, content: Content) -> None:
+        """Show a changed content within 16 ms."""
+        for item in reversed(self._items):
+            if item.content is content:
+                self._mark(item)
+                return
+
+    def show_contents(self, contents: Sequence[Content]) -> None:
+        """Show other contents in the place of those that are shown."""
+        self._render_all(contents)
+        self.go_to_end()
 
     def drop_last_error(self) -> None:
         """Take the error at the end away: it is being tried again."""
@@ -229,29 +244,12 @@ class Transcript(QTextBrowser):
         elif isinstance(content, CardGroup):
             content.render(cursor, styles, address)
         elif isinstance(content, UserMessage):
-            cursor.setBlockFormat(styles.block())
-            cursor.insertText(content.text, styles.text)
+            write_message(content, cursor, styles, address)
         elif isinstance(content, Note):
-            cursor.setBlockFormat(styles.block())
-            cursor.insertText(content.text, styles.muted)
+            write_note(content, cursor, styles, address)
         else:
-            self._render_error(content, cursor, address)
+            write_error(content, cursor, styles, address)
         item.buttons = buttons_of(item.frame)
-
-    def _render_error(self, content: ErrorCard, cursor: QTextCursor, address: str) -> None:
-        styles = self._styles
-        cursor.setBlockFormat(styles.block(below=0.2))
-        cursor.insertText("\ufffc", styles.icon("warning", styles.tones.danger))
-        cursor.insertText("\u00a0" + content.headline, styles.strong)
-        cursor.insertBlock(styles.block())
-        cursor.insertText(content.remedy, styles.text)
-        if content.detail:
-            cursor.insertBlock(styles.block(above=0.2))
-            cursor.insertText(content.detail, styles.muted)
-        if content.can_retry:
-            cursor.insertBlock(styles.block(above=0.5, below=0.2))
-            again = translate("agentic_qt", "Try again")
-            cursor.insertText(f"\u00a0\u00a0{again}\u00a0\u00a0", styles.button(f"{address}/retry"))
 
     def _show_changes(self, item: Item, until: float) -> bool:
         """Show what changed in an item; returns whether all of it is shown."""
@@ -263,9 +261,9 @@ class Transcript(QTextBrowser):
         self._render(item)
         return True
 
-    def _render_all(self) -> None:
+    def _render_all(self, shown: Sequence[Content] | None = None) -> None:
         follow, value = self._follows, self.verticalScrollBar().value()
-        contents = [item.content for item in self._items]
+        contents = [item.content for item in self._items] if shown is None else list(shown)
         self._items.clear()
         self._styles = self._make_styles()
         self._new_document()
@@ -329,6 +327,7 @@ class Transcript(QTextBrowser):
             "group": self._fold_group,
             "card": self._act_on_card,
             "retry": lambda _item, _rest: self.retry_requested.emit(),
+            "do": lambda item, rest: self.action_requested.emit(item.content, rest[0]),
         }
 
     def _copy_code(self, item: Item, rest: list[str]) -> None:
@@ -346,6 +345,9 @@ class Transcript(QTextBrowser):
         card = item.content.cards[int(rest[0])]
         if rest[1] == "retry":
             self.call_retry_requested.emit(card.call_id)
+            return
+        if rest[1] == "cancel":
+            self.call_cancel_requested.emit(card.call_id)
             return
         if rest[1] in ("happened", "not_happened"):
             self.call_answered.emit(card.call_id, rest[1] == "happened")

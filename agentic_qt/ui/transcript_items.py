@@ -12,27 +12,45 @@ from agentic_qt.ui.text_styles import ICON_COLOUR, ICON_NAME, PILL, TextStyles
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Action:
+    """Something to press in the transcript; `name` is told, `words` are shown."""
+
+    name: str
+    words: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class UserMessage:
-    """What the person wrote."""
+    """What the person wrote.
+
+    Args:
+        text: The words.
+        branch: The id of the branch that this form of the message began or stands in; empty: nothing can be done.
+        variants: The branches of all its forms, in the order in which they were begun; shared between the forms.
+    """
 
     text: str
+    branch: str = field(default="", compare=False)
+    variants: list[str] = field(default_factory=list, compare=False)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Note:
-    """A small line of ours, such as "Stopped."."""
+    """A small line of ours, such as "Stopped.", and what may be done about it."""
 
     text: str
+    actions: tuple[Action, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(kw_only=True, slots=True)
 class ErrorCard:
-    """What went wrong, what would help, and the provider's own words as plain text."""
+    """What went wrong, what would help, the provider's own words as plain text, and buttons; may change."""
 
     headline: str
     remedy: str
     detail: str = ""
     can_retry: bool = False
+    actions: tuple[Action, ...] = ()
 
 
 Content = UserMessage | Note | ErrorCard | Answer | CardGroup

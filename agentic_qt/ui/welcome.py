@@ -87,9 +87,11 @@ class Welcome(QScrollArea):
 
     Attributes:
         chosen: A suggestion was pressed.
+        settings_requested: The person wants to set up a chat model.
     """
 
     chosen = Signal(str)
+    settings_requested = Signal()
 
     def __init__(self, suggestions: Sequence[str], parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -120,6 +122,8 @@ class Welcome(QScrollArea):
         self._layout.addWidget(self._text)
         self._layout.addSpacing(round(0.6 * em))
         self.chips: list[Chip] = []
+        self.setup_button: QPushButton | None = None
+        self._ready = True
         self._layout.addStretch(3)
         self.set_suggestions(suggestions)
         self.set_ready(ready=True)
@@ -127,6 +131,8 @@ class Welcome(QScrollArea):
 
     def set_suggestions(self, suggestions: Sequence[str]) -> None:
         """Replace the suggestions."""
+        if [chip.words for chip in self.chips] == list(suggestions):
+            return
         for chip in self.chips:
             self._layout.removeWidget(chip)
             chip.deleteLater()
@@ -134,9 +140,11 @@ class Welcome(QScrollArea):
         for chip in self.chips:
             chip.clicked.connect(lambda _checked=False, words=chip.words: self.chosen.emit(words))
             self._layout.insertWidget(self._layout.count() - 1, chip)
+            chip.setVisible(self._ready)
 
     def set_ready(self, *, ready: bool) -> None:
         """Show the greeting, or what to do when there is no chat model."""
+        self._ready = ready
         self._picture.name = "assistant" if ready else "plug"
         self._picture.update()
         if ready:
@@ -152,12 +160,21 @@ class Welcome(QScrollArea):
             self._text.setText(
                 translate(
                     "agentic_qt",
-                    "Set OPENAI_BASE_URL to a server such as Ollama, LM Studio or llama.cpp, or OPENAI_API_KEY to a "
-                    "key, and start the application again.",
+                    "The assistant needs a model: one that runs on this computer (Ollama, LM Studio, llama.cpp, vLLM), "
+                    "or a service with a key.",
                 )
             )
+        self._offer_setup(offered=not ready)
         for chip in self.chips:
             chip.setVisible(ready)
+
+    def _offer_setup(self, *, offered: bool) -> None:
+        if self.setup_button is None and offered:
+            self.setup_button = QPushButton(translate("agentic_qt", "Set up a model…"), self._page)
+            self.setup_button.clicked.connect(self.settings_requested)
+            self._layout.insertWidget(self._layout.count() - 1, self.setup_button, 0, Qt.AlignmentFlag.AlignHCenter)
+        if self.setup_button is not None:
+            self.setup_button.setVisible(offered)
 
     def _label(self, *, strong: bool) -> QLabel:
         label = QLabel(self._page)

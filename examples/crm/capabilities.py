@@ -20,6 +20,7 @@ from examples.crm.desk import (
 )
 from examples.crm.domain import CUSTOMER_COLUMNS, CUSTOMER_STATUSES, ORDER_STATUSES
 from examples.crm.lookup import find_customer
+from examples.crm.other_languages import IN_OTHER_LANGUAGES
 
 MOST_ROWS = 20
 THEMES = ("system", "light", "dark")
@@ -80,6 +81,7 @@ def _reading(desk: Desk) -> tuple[Capability, ...]:
                 ("Search for Nguyễn", {"query": "Nguyễn"}),
                 ("Which customers are from Germany?", {"query": "Germany"}),
                 ("Look for active customers in Paris", {"query": "Paris", "status": "active"}),
+                *IN_OTHER_LANGUAGES["customers.search"],
             ),
         ),
         Capability(
@@ -93,6 +95,7 @@ def _reading(desk: Desk) -> tuple[Capability, ...]:
                 ("Open Grace Hopper", {"customer": "Grace Hopper"}),
                 ("Show me Marie Curie", {"customer": "Marie Curie"}),
                 ("What is the phone number of Emmy Noether?", {"customer": "Emmy Noether"}),
+                *IN_OTHER_LANGUAGES["customer.open"],
             ),
         ),
         Capability(
@@ -110,6 +113,7 @@ def _reading(desk: Desk) -> tuple[Capability, ...]:
                 ("List the orders of Grace Hopper", {"customer": "Grace Hopper"}),
                 ("What did Marie Curie order?", {"customer": "Marie Curie"}),
                 ("Show the open orders of Trần Thị Mai", {"customer": "Trần Thị Mai", "status": "open"}),
+                *IN_OTHER_LANGUAGES["orders.list"],
             ),
         ),
     )
@@ -142,6 +146,7 @@ def _viewing(desk: Desk) -> tuple[Capability, ...]:
                 ("Show only the inactive customers", {"status": "inactive"}),
                 ("Filter by leads", {"status": "lead"}),
                 ("Show all customers again", {"status": "all"}),
+                *IN_OTHER_LANGUAGES["view.set_filter"],
             ),
         ),
         Capability(
@@ -159,6 +164,7 @@ def _viewing(desk: Desk) -> tuple[Capability, ...]:
                 ("Sort the customers by city", {"column": "city"}),
                 ("Sort by name from Z to A", {"column": "name", "direction": "descending"}),
                 ("Order the table by company", {"column": "company"}),
+                *IN_OTHER_LANGUAGES["view.sort"],
             ),
         ),
         Capability(
@@ -171,6 +177,7 @@ def _viewing(desk: Desk) -> tuple[Capability, ...]:
             examples=(
                 ("Switch to dark mode", {"theme": "dark"}),
                 ("Make it light again", {"theme": "light"}),
+                *IN_OTHER_LANGUAGES["app.set_theme"],
             ),
         ),
     )

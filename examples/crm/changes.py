@@ -22,6 +22,7 @@ from examples.crm.desk import (
 )
 from examples.crm.domain import CUSTOMER_FIELDS, ORDER_STATUSES, Customer, check_field
 from examples.crm.lookup import find_customer, find_order
+from examples.crm.other_languages import IN_OTHER_LANGUAGES
 
 
 def change_capabilities(desk: Desk) -> tuple[Capability, ...]:
@@ -86,6 +87,7 @@ def _update(desk: Desk) -> Capability:
                 "Katherine Johnson has a new phone number: +1 202 555 0199",
                 {"customer": "Katherine Johnson", "field": "phone", "value": "+1 202 555 0199"},
             ),
+            *IN_OTHER_LANGUAGES["customer.update"],
         ),
     )
 
@@ -131,6 +133,7 @@ def _create(desk: Desk) -> Capability:
                 "Create the customer Edsger Dijkstra, edsger@example.org, in Rotterdam",
                 {"name": "Edsger Dijkstra", "email": "edsger@example.org", "city": "Rotterdam"},
             ),
+            *IN_OTHER_LANGUAGES["customer.create"],
         ),
     )
 
@@ -166,6 +169,7 @@ def _set_order_status(desk: Desk) -> Capability:
             ("Mark order 1004 as shipped", {"order": "1004", "status": "shipped"}),
             ("Order 1005 is paid", {"order": "1005", "status": "paid"}),
             ("Cancel order 1010", {"order": "1010", "status": "cancelled"}),
+            *IN_OTHER_LANGUAGES["order.set_status"],
         ),
     )
 
@@ -208,5 +212,6 @@ def _delete(desk: Desk) -> Capability:
         examples=(
             ("Delete the customer Hypatia Theon", {"customer": "Hypatia Theon"}),
             ("Remove Tim Berners", {"customer": "Tim Berners"}),
+            *IN_OTHER_LANGUAGES["customer.delete"],
         ),
     )

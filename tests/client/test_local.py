@@ -34,12 +34,16 @@ def installed(monkeypatch, tmp_path):
     return install
 
 
-async def answer(model, messages):
-    return [delta async for delta in model.stream(messages, [])]
+TOOLS = [{"type": "function", "function": {"name": "form_save", "description": "Save.", "parameters": {"type": "object"}}}]
+
+
+async def answer(model, messages, tools=TOOLS):
+    return [delta async for delta in model.stream(messages, tools)]
 
 
 def after(**outcome):
-    return [*ASK, {"role": "assistant", "content": ""}, {"role": "tool", "content": json.dumps(outcome)}]
+    call = {"id": "a", "type": "function", "function": {"name": "form_save", "arguments": "{}"}}
+    return [*ASK, {"role": "assistant", "content": "", "tool_calls": [call]}, {"role": "tool", "content": json.dumps(outcome)}]
 
 
 def test_the_chat_template_lies_beside_the_code():

@@ -258,6 +258,7 @@ async def test_pictures_are_taken_when_everything_is_shown(tmp_path):
 
 async def test_program_makes_its_file_in_the_data_folder_and_ends_with_its_window(tmp_path):
     environment = {"XDG_DATA_HOME": str(tmp_path / "data"), "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
+    environment["OPENAI_MODEL"] = "nobody"  # named, so that nobody is asked for it
     code, out, err = await run_python(tmp_path, "-c", START_AND_CLOSE, environment=environment)
     said = [line for line in err.splitlines() if "propagateSizeHints" not in line]  # offscreen's own
     assert (code, out, said) == (0, "", [])

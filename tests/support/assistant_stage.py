@@ -95,7 +95,7 @@ class AssistantStage:
         composer.field.setFocus()
         QTest.keyClicks(composer.field, text)
         QTest.keyClick(composer.field, Qt.Key.Key_Return)
-        await until(lambda: self.assistant._task is not None and self.assistant._task.done())
+        await until(lambda: self.assistant._talk.task is not None and self.assistant._talk.task.done())
         await settled(self.transcript)
 
 

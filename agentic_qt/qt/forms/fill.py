@@ -1,17 +1,32 @@
 """Fills a form as a user would, or not at all: everything is checked first, and any failure puts everything back."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
+import shiboken6
+from PySide6.QtCore import QObject, Qt
 from PySide6.QtWidgets import QWidget
 
+from agentic_qt.qt.forms.fields import Field
+from agentic_qt.qt.forms.input_check import check_fields, check_one, normal_input, not_taken, vanished
+from agentic_qt.qt.forms.walker import walk
 from agentic_qt.schema.issues import Issue
+
+_PASSES: Final = 3
+"""Putting one field back may change another: country and state."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Change:
-    """One field that was set to another value: JSON values."""
+    """One field that was set to another value.
+
+    Args:
+        key: The field.
+        label: What stands beside it.
+        old: The value before, as JSON; None for a sensitive field.
+        new: The value now.
+    """
 
     key: str
     label: str
@@ -24,7 +39,7 @@ class Snapshot:
     """What stood in the fields that could be used, and how to put it back; equal when the same stands there.
 
     Args:
-        values: The JSON value of each field.
+        values: The JSON value of each field; sensitive ones are left out.
         states: What each adapter needs to put it back.
     """
 
@@ -37,7 +52,8 @@ class Filled:
     """What filling did.
 
     Args:
-        changes: The fields that have another value now, in the order of the form.
+        changes: The fields that have another value now, in the order of the form: those that were set, and those
+            that followed.
         before: For undo: `restore(form, before)`.
         after: The whole form as it stands now; `after.values` is what would be submitted.
     """
@@ -48,18 +64,20 @@ class Filled:
 
 
 class FillError(Exception):
-    """The form was not filled, and holds what it held before.
+    """The form was not filled.
 
     Args:
         code: ``invalid_input`` (the input is wrong: `issues`), ``not_taken`` (a widget did not take a valid value:
             `issues` say the actual ones), ``form_changed`` (a field vanished or was disabled meanwhile).
         issues: All that is wrong, with JSON pointers.
+        left: The keys of the fields that could not be put back; empty when the form holds what it held before.
     """
 
-    def __init__(self, code: str, issues: tuple[Issue, ...]) -> None:
+    def __init__(self, code: str, issues: tuple[Issue, ...], left: tuple[str, ...] = ()) -> None:
         super().__init__("; ".join(f"{issue.pointer or 'the input'} {issue.message}" for issue in issues))
         self.code = code
         self.issues = issues
+        self.left = left
 
 
 def check(form: QWidget, values: Mapping[str, Any]) -> tuple[Issue, ...]:
@@ -67,12 +85,20 @@ def check(form: QWidget, values: Mapping[str, Any]) -> tuple[Issue, ...]:
 
     Fields that depend on others in the same input are judged by their schema only: `fill` judges the rest.
     """
-    raise NotImplementedError
+    return check_fields(walk(form).fields, values)
 
 
 def preview(form: QWidget, values: Mapping[str, Any]) -> tuple[Change, ...]:
-    """Return what filling would change, without touching a widget."""
-    raise NotImplementedError
+    """Return what filling would change by itself, without touching a widget; of a valid input."""
+    fields = walk(form).fields
+    wanted = normal_input(fields, values)
+    changes = []
+    for field in fields:
+        if field.key in wanted:
+            old = field.adapter.get(field.control)
+            if not same(old, wanted[field.key]):
+                changes.append(_change(field, old, wanted[field.key]))
+    return tuple(changes)
 
 
 def fill(form: QWidget, values: Mapping[str, Any], *, reset: bool = False) -> Filled:
@@ -84,21 +110,168 @@ def fill(form: QWidget, values: Mapping[str, Any], *, reset: bool = False) -> Fi
         reset: Put the fields to what they held when the form was first seen (`remember_initial`) before.
 
     Raises:
-        FillError: Nothing was changed; why.
+        FillError: Why not; the form holds what it held before.
     """
-    raise NotImplementedError
+    fields = walk(form).fields
+    issues = check_fields(fields, values)
+    if issues:
+        raise FillError("invalid_input", issues)
+    initial = remember_initial(form)
+    before = _snapshot(fields)
+    if reset:
+        _restore(fields, initial)
+    try:
+        _set_all(form, fields, normal_input(fields, values))
+    except FillError as error:
+        error.left = _put_back(form, before)
+        raise
+    except Exception:  # of an adapter that an application registered
+        _put_back(form, before)
+        raise
+    now = walk(form).fields
+    after = _snapshot(now)
+    return Filled(changes=tuple(_changes(now, before, after)), before=before, after=after)
 
 
 def take_snapshot(form: QWidget) -> Snapshot:
     """Return what stands in the form now."""
-    raise NotImplementedError
+    return _snapshot(walk(form).fields)
 
 
 def restore(form: QWidget, snapshot: Snapshot) -> tuple[str, ...]:
     """Put a snapshot back; returns the keys of the fields that could not be put back."""
-    raise NotImplementedError
+    left = _restore(walk(form).fields, snapshot)
+    if left:  # a field that was disabled or hidden by another one is back only now
+        left = _restore(walk(form).fields, snapshot)
+    return left
 
 
-def remember_initial(form: QWidget) -> None:
-    """Note what the form holds now as that to which ``reset`` goes back; the second time does nothing."""
-    raise NotImplementedError
+def remember_initial(form: QWidget) -> Snapshot:
+    """Note what the form holds now as that to which ``reset`` goes back; the second time nothing is noted.
+
+    Returns:
+        What was noted the first time.
+    """
+    options = Qt.FindChildOption.FindDirectChildrenOnly
+    memory = form.findChild(_Initial, options=options) or _Initial(form)
+    return memory.snapshot
+
+
+def same(one: Any, other: Any) -> bool:
+    """Return whether two JSON values are equal; true is not 1."""
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
+
+
+class _Initial(QObject):
+    """What a form held when it was first seen; a child of it, and gone with it."""
+
+    def __init__(self, form: QWidget) -> None:
+        super().__init__(form)
+        self.snapshot = take_snapshot(form)
+
+
+def _set_all(form: QWidget, fields: tuple[Field, ...], wanted: Mapping[str, Any]) -> None:
+    by_key = {field.key: field for field in fields}
+    order = list(_in_order(by_key, wanted))
+    for key in order:
+        field = by_key[key]
+        _require(form, field)
+        issue = check_one(field, wanted[key])
+        if issue is not None:
+            raise FillError("invalid_input", (issue,))
+        field.adapter.set(field.control, wanted[key])
+    if not shiboken6.isValid(form):
+        raise FillError("form_changed", (vanished(""),))
+    # At the end, since setting one field may have changed another that was set before.
+    issues = []
+    for key in order:
+        _require(form, by_key[key])
+        actual = by_key[key].adapter.get(by_key[key].control)
+        if not same(actual, wanted[key]):
+            issues.append(not_taken(by_key[key], wanted[key], actual))
+    if issues:
+        raise FillError("not_taken", tuple(issues))
+
+
+def _put_back(form: QWidget, before: Snapshot) -> tuple[str, ...]:
+    return restore(form, before) if shiboken6.isValid(form) else tuple(before.states)
+
+
+def _require(form: QWidget, field: Field) -> None:
+    """Refuse a field that a handler of another one deleted, disabled or made read-only."""
+    if not shiboken6.isValid(form) or not all(map(shiboken6.isValid, field.widgets)):
+        raise FillError("form_changed", (vanished(field.key),))
+    usable = all(not isinstance(widget, QWidget) or _is_enabled(widget, form) for widget in field.widgets)
+    if not usable or not field.adapter.usable(field.control, "strict"):
+        raise FillError("form_changed", (vanished(field.key),))
+
+
+def _is_enabled(widget: QWidget, form: QWidget) -> bool:
+    # isEnabledTo does not see an unchecked box, which disables without saying so; a disabled form is no reason.
+    return widget.isEnabledTo(form) and (widget.isEnabled() or not form.isEnabled())
+
+
+def _in_order(fields: Mapping[str, Field], wanted: Iterable[str]) -> Iterable[str]:
+    """Yield keys in their order, each after those in the input that it depends on; a circle is cut somewhere."""
+    keys = list(wanted)
+    done: set[str] = set()
+    for key in keys:
+        stack = [key]
+        while stack:
+            top = stack[-1]
+            missing = [name for name in fields[top].depends_on if name in keys and name not in done | set(stack)]
+            if missing:
+                stack.append(missing[0])
+                continue
+            stack.pop()
+            if top not in done:
+                done.add(top)
+                yield top
+
+
+def _snapshot(fields: Iterable[Field]) -> Snapshot:
+    known = list(fields)
+    return Snapshot(
+        values={field.key: field.adapter.get(field.control) for field in known if not field.sensitive},
+        states={field.key: field.adapter.snapshot(field.control) for field in known},
+    )
+
+
+def _restore(fields: Iterable[Field], snapshot: Snapshot) -> tuple[str, ...]:
+    by_key = {field.key: field for field in fields}
+    order = list(_in_order(by_key, [key for key in snapshot.states if key in by_key]))
+    left = [key for key in snapshot.states if key not in by_key]
+    for _ in range(_PASSES):
+        wrong = [key for key in order if not _holds(by_key[key], snapshot)]
+        if not wrong:
+            return tuple(left)
+        for key in wrong:
+            if _is_alive(by_key[key]):
+                by_key[key].adapter.restore(by_key[key].control, snapshot.states[key])
+    return tuple(left + [key for key in order if not _holds(by_key[key], snapshot)])
+
+
+def _holds(field: Field, snapshot: Snapshot) -> bool:
+    return _is_alive(field) and bool(field.adapter.snapshot(field.control) == snapshot.states[field.key])
+
+
+def _is_alive(field: Field) -> bool:
+    return all(map(shiboken6.isValid, field.widgets))
+
+
+def _changes(fields: Iterable[Field], before: Snapshot, after: Snapshot) -> Iterable[Change]:
+    for field in fields:
+        key = field.key
+        if field.sensitive:
+            if before.states.get(key) != after.states[key]:
+                yield _change(field, None, None)
+        elif key not in before.values or not same(before.values[key], after.values[key]):
+            yield _change(field, before.values.get(key), after.values[key])
+
+
+def _change(field: Field, old: Any, new: Any) -> Change:
+    if field.sensitive:
+        old = new = None
+    return Change(key=field.key, label=field.label, old=old, new=new)

@@ -4,6 +4,7 @@ import re
 from typing import Any, Final
 
 from PySide6.QtCore import QObject, Qt
+from PySide6.QtGui import Qt as GuiQt
 from PySide6.QtGui import QTextDocumentFragment
 from PySide6.QtWidgets import QLabel
 
@@ -15,7 +16,7 @@ def declared(thing: QObject) -> dict[str, Any]:
     """Return the dynamic properties of a QObject whose names begin with ``tool``."""
     found = {}
     for raw in thing.dynamicPropertyNames():
-        name = raw.data().decode(errors="replace")
+        name = bytes(raw.data()).decode(errors="replace")
         if name.startswith("tool"):
             found[name] = thing.property(name)
     return found
@@ -57,11 +58,22 @@ def without_mnemonic(text: str) -> str:
 def label_text(label: QLabel) -> str:
     """Return what a label says: without markup, and without the mnemonic of its buddy."""
     text = label.text()
+    if "<" not in text and "&" not in text:
+        return text
     kind = label.textFormat()
-    rich = kind == Qt.TextFormat.RichText or (kind == Qt.TextFormat.AutoText and Qt.mightBeRichText(text))
-    if rich:
-        text = QTextDocumentFragment.fromHtml(text).toPlainText()
-    return without_mnemonic(text) if rich is False and label.buddy() is not None else text
+    if kind == Qt.TextFormat.RichText or (kind == Qt.TextFormat.AutoText and is_rich(text)):
+        return without_markup(text)
+    return without_mnemonic(text) if label.buddy() is not None else text
+
+
+def is_rich(text: str) -> bool:
+    """Return whether Qt would take a text of unknown format for markup."""
+    return "<" in text and bool(GuiQt.mightBeRichText(text))  # a function of QtGui in the namespace of QtCore
+
+
+def without_markup(text: str) -> str:
+    """Return what is shown of a text with markup."""
+    return QTextDocumentFragment.fromHtml(text).toPlainText()
 
 
 def for_people(text: str) -> str:

@@ -1,11 +1,331 @@
-"""Finds the fields of a form: which controls, which keys, which description."""
+"""Finds the fields of a form: which controls, which keys, which description.
 
-from PySide6.QtWidgets import QWidget
+The rules are those of a browser's declarative forms, as measured; the strict profile leaves out hidden and secret
+controls, follows the focus chain, and keeps the fields in a checkable box whether or not it is checked.
+"""
 
-from agentic_qt.qt.forms.adapters.base import Profile
-from agentic_qt.qt.forms.fields import FormFields
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
+
+from PySide6.QtCore import QObject, Qt
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractScrollArea,
+    QAbstractSpinBox,
+    QDialogButtonBox,
+    QGroupBox,
+    QLCDNumber,
+    QLabel,
+    QMenu,
+    QMenuBar,
+    QProgressBar,
+    QRadioButton,
+    QScrollArea,
+    QStackedWidget,
+    QStatusBar,
+    QTabBar,
+    QToolBar,
+    QToolBox,
+    QWidget,
+    QWizardPage,
+)
+
+from agentic_qt.qt.forms.adapters.base import Adapter, Profile
+from agentic_qt.qt.forms.adapters.registry import BUTTONS, CHECK, adapter_of
+from agentic_qt.qt.forms.fields import ButtonSet, Dropped, Dropping, Field, FormFields
+from agentic_qt.qt.forms.labels import Labels, as_browser, describe, describe_group, group_box_of, own_text
+from agentic_qt.qt.forms.properties import declared, for_people, is_on, key_of, words
+
+_CLOSED: Final = (
+    QAbstractButton, QAbstractSpinBox, QDialogButtonBox, QLCDNumber, QMenu, QMenuBar, QProgressBar, QStatusBar, QTabBar,
+    QToolBar,
+)  # fmt: skip
+"""What stands in these is their own business."""
+
+_DISABLED: Final = Qt.WidgetAttribute.WA_ForceDisabled
+
+Role = Literal["check", "radio", "other"]
+
+
+@dataclass(kw_only=True, slots=True, eq=False)
+class _Found:
+    """One control on the way; not frozen, which would double the time that it takes.
+
+    Args:
+        gate: The key of the checkable box around it.
+        adapter: None for one that is named but that nobody can read and write.
+        usable: It can be read and written now.
+    """
+
+    key: str
+    control: Any
+    adapter: Adapter | None
+    role: Role
+    properties: dict[str, Any]
+    usable: bool
+    gate: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Place:
+    """What holds for everything in a container."""
+
+    enabled: bool = True
+    hidden: bool = False
+    gate: str | None = None
+
+
+def is_form(widget: QObject) -> bool:
+    """Return whether a widget declares a tool: it has both `toolName` and `toolDescription`, whatever they hold."""
+    names = {raw.data() for raw in widget.dynamicPropertyNames()}
+    return b"toolName" in names and b"toolDescription" in names
 
 
 def walk(form: QWidget, profile: Profile = "strict") -> FormFields:
     """Return the fields of a form that can be used now, and what was left out for a reason worth telling."""
-    raise NotImplementedError
+    labels = Labels(form)
+    dropped: list[Dropped] = []
+    groups: dict[str, list[_Found]] = {}
+    sizes: dict[str, int] = {}
+    for found in _controls(form, profile):
+        if found.adapter is None:
+            dropped.append(_drop(found.key, "unsupported", [found]))
+        elif found.usable and not found.key:
+            dropped.append(_drop("", "unnamed", [found]))
+        elif found.key:
+            sizes[found.key] = sizes.get(found.key, 0) + 1
+            if found.usable:
+                groups.setdefault(found.key, []).append(found)
+    fields = []
+    for key, group in groups.items():
+        reason = _why_dropped(group)
+        if reason is None:
+            fields.append(_field(form, key, group, sizes[key], labels, profile))
+        else:
+            dropped.append(_drop(key, reason, group))
+    if profile == "strict":
+        fields = _in_focus_order(form, fields)
+    return FormFields(fields=tuple(fields), dropped=tuple(dropped))
+
+
+def _controls(form: QWidget, profile: Profile) -> Iterator[_Found]:
+    yield from _inside(form, _Place(), form, profile)
+    for action in form.actions():
+        properties = declared(action)
+        if action.isCheckable() and "toolParamName" in properties and not is_on(properties.get("toolExclude", False)):
+            key = key_of(action, properties)
+            yield _Found(
+                key=key, control=action, adapter=CHECK, role="check", properties=properties, usable=action.isEnabled()
+            )
+
+
+def _inside(parent: QWidget, place: _Place, form: QWidget, profile: Profile) -> Iterator[_Found]:
+    only_direct = Qt.FindChildOption.FindDirectChildrenOnly
+    children = parent.findChildren(QWidget, options=only_direct)
+    if isinstance(parent, QScrollArea):
+        inner = parent.widget()
+        children = [inner] if inner is not None else []
+    for child in children:
+        if isinstance(child, QLabel):
+            continue
+        properties = declared(child)
+        if child.isWindow() or (properties and _is_left_out(properties)):
+            continue
+        here = _place_of(child, place, form, profile)
+        adapter = adapter_of(child, properties.get("toolParamType"))
+        if adapter is not None:
+            found = _found(child, adapter, properties, here, form, profile)
+            yield found
+            if isinstance(child, QGroupBox):
+                yield from _inside(child, _in_box(child, found, here, profile), form, profile)
+        elif _is_closed(child):
+            if "toolParamName" in properties:
+                yield _found(child, None, properties, here, form, profile)
+        else:
+            yield from _inside(child, here, form, profile)
+
+
+def _is_closed(widget: QWidget) -> bool:
+    """Return whether what is in a widget without an adapter is its own business."""
+    if isinstance(widget, QAbstractScrollArea):
+        return not isinstance(widget, QScrollArea)
+    return isinstance(widget, _CLOSED)
+
+
+def _is_left_out(properties: dict[str, Any]) -> bool:
+    is_inner_form = "toolName" in properties and "toolDescription" in properties
+    return is_inner_form or is_on(properties.get("toolExclude", False))
+
+
+def _place_of(child: QWidget, place: _Place, form: QWidget, profile: Profile) -> _Place:
+    enabled = place.enabled and not child.testAttribute(_DISABLED)
+    hidden = place.hidden or (profile == "strict" and _is_hidden(child, form))
+    if enabled == place.enabled and hidden == place.hidden:
+        return place
+    return replace(place, enabled=enabled, hidden=hidden)
+
+
+def _found(
+    widget: QWidget,
+    adapter: Adapter | None,
+    properties: dict[str, Any],
+    place: _Place,
+    form: QWidget,
+    profile: Profile,
+) -> _Found:
+    role: Role = "other"
+    key = key_of(widget, properties)
+    if isinstance(widget, QAbstractButton):
+        role = _role(widget)
+        if "toolParamName" not in properties:
+            key = _key_of_button(widget, key, form)
+    usable = place.enabled and not place.hidden and adapter is not None and adapter.usable(widget, profile)
+    return _Found(
+        key=key, control=widget, adapter=adapter, role=role, properties=properties, usable=usable, gate=place.gate
+    )
+
+
+def _in_box(box: QGroupBox, found: _Found, place: _Place, profile: Profile) -> _Place:
+    if found.usable and found.key and profile == "strict":
+        return replace(place, gate=found.key)
+    return replace(place, enabled=place.enabled and box.isChecked())
+
+
+def _role(button: QAbstractButton) -> Role:
+    group = button.group()
+    if isinstance(button, QRadioButton) or button.autoExclusive() or (group is not None and group.exclusive()):
+        return "radio"
+    return "check"
+
+
+def _key_of_button(button: QAbstractButton, own: str, form: QWidget) -> str:
+    """Return the key of a button that names none itself: that of its group, or of the box around exclusive siblings."""
+    group = button.group()
+    if group is not None:
+        key = key_of(group, declared(group))
+        if key:
+            return key
+    parent = button.parentWidget()
+    if group is not None or not button.autoExclusive() or parent is None:
+        return own
+    only_direct = Qt.FindChildOption.FindDirectChildrenOnly
+    siblings = [
+        other
+        for other in parent.findChildren(QAbstractButton, options=only_direct)
+        if other.autoExclusive() and other.group() is None and other.property("toolParamName") is None
+    ]
+    if len(siblings) < 2:  # one alone is no group
+        return own
+    return "" if parent is form else key_of(parent, declared(parent))
+
+
+def _is_hidden(widget: QWidget, form: QWidget) -> bool:
+    """Return whether somebody hid a widget; the pages of tabs, stacks, tool boxes and wizards take turns."""
+    if not widget.isHidden() or isinstance(widget, QWizardPage):
+        return False
+    # Until its window is shown, a widget counts as hidden although nobody hid it.
+    if not form.isVisible() and not widget.testAttribute(Qt.WidgetAttribute.WA_WState_ExplicitShowHide):
+        return False
+    parent = widget.parentWidget()
+    return not isinstance(parent, QStackedWidget | QToolBox)
+
+
+def _why_dropped(group: list[_Found]) -> Dropping | None:
+    if len(group) == 1:
+        return None
+    roles = {found.role for found in group}
+    if len(roles) > 1:
+        return "mixed"
+    return "repeated" if "other" in roles else None
+
+
+def _drop(key: str, reason: Dropping, group: list[_Found]) -> Dropped:
+    return Dropped(
+        key=key,
+        reason=reason,
+        widgets=tuple(found.control for found in group),
+        required=any(is_on(found.properties.get("toolRequired", False)) for found in group),
+    )
+
+
+def _field(form: QWidget, key: str, group: list[_Found], size: int, labels: Labels, profile: Profile) -> Field:
+    first = group[0]
+    # A browser lets a group shrink to a boolean when one box is disabled: not to be copied.
+    is_set = first.role == "radio" or (size if profile == "strict" else len(group)) > 1
+    if is_set and first.role != "other" and not isinstance(first.control, QAction):
+        return _set_field(form, key, group, size, labels, profile)
+    assert first.adapter is not None  # noqa: S101 - what has none is no field
+    texts = labels.of(first.control)
+    description = describe(first.control, first.properties, texts, profile)
+    return Field(
+        key=key,
+        control=first.control,
+        adapter=first.adapter,
+        widgets=(first.control,),
+        label=for_people(as_browser(texts)) or description.strip() or key,
+        description=description,
+        **_declared(first),
+    )
+
+
+def _set_field(
+    form: QWidget, key: str, group: list[_Found], size: int, labels: Labels, profile: Profile
+) -> Field:
+    """Return the field of several buttons; the box around them says what they are about."""
+    first = group[0]
+    texts = [labels.of(found.control) for found in group]
+    buttons = tuple(found.control for found in group)
+    box = group_box_of(form, buttons)
+    title = for_people(own_text(box)) if box is not None else ""
+    if len(group) > 1 or (size > 1 and profile == "strict"):
+        description = describe_group(box, profile)
+    else:
+        description = describe(first.control, first.properties, texts[0], profile)
+        title = for_people(as_browser(texts[0]))
+    control = ButtonSet(
+        buttons=buttons,
+        exclusive=first.role == "radio",
+        size=size,
+        labels=tuple(as_browser(text) or None for text in texts),
+    )
+    return Field(
+        key=key,
+        control=control,
+        adapter=BUTTONS,
+        widgets=buttons,
+        label=title or description.strip() or key,
+        description=description,
+        **_declared(*group),
+    )
+
+
+def _declared(*group: _Found) -> dict[str, Any]:
+    """Return what the properties of a field's controls say, as arguments of `Field`."""
+    gate = group[0].gate
+    depends_on: tuple[str, ...] = ()
+    required = sensitive = False
+    for found in group:
+        if found.properties:
+            required = required or is_on(found.properties.get("toolRequired", False))
+            sensitive = sensitive or is_on(found.properties.get("toolSensitive", False))
+            depends_on = depends_on or words(found.properties.get("toolDependsOn"))
+    if gate is not None:
+        depends_on = (*depends_on, gate)
+    return {"required": required, "sensitive": sensitive, "depends_on": depends_on, "gate": gate}
+
+
+def _in_focus_order(form: QWidget, fields: list[Field]) -> list[Field]:
+    places: dict[QObject, int] = {}
+    start = form.window()
+    widget = start
+    while widget not in places:
+        places[widget] = len(places)
+        following = widget.nextInFocusChain()
+        if following is None:
+            break
+        widget = following
+    last = len(places)
+    return sorted(fields, key=lambda field: min(places.get(widget, last) for widget in field.widgets))
+

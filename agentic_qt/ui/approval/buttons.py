@@ -4,7 +4,7 @@ from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from agentic_qt.ui.approval.gesture import Gesture, GestureGuard, Refusal
+from agentic_qt.qt.gestures.gesture import Gesture, GestureGuard, Refusal
 
 _Type = QEvent.Type
 _BEGINNINGS = (_Type.MouseButtonPress, _Type.MouseButtonDblClick, _Type.KeyPress, _Type.Shortcut)

@@ -10,12 +10,12 @@ from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QMenu, QVBoxLayout, QWidge
 from agentic_qt.core.approvals import ApprovalQueue, ApprovalRequest
 from agentic_qt.core.capability import Risk
 from agentic_qt.core.grants import Scope
+from agentic_qt.qt.gestures.gesture import GestureGuard, GestureTimes, Refusal
+from agentic_qt.qt.gestures.input_watch import InputWatch
 from agentic_qt.ui.announce import announce
 from agentic_qt.ui.approval.boxes import PALETTE_EVENTS, Box, LinkButton, RiskBadge, tint
 from agentic_qt.ui.approval.buttons import GuardedButton
 from agentic_qt.ui.approval.exact_label import ExactLabel, Tone
-from agentic_qt.ui.approval.gesture import GestureGuard, GestureTimes, Refusal
-from agentic_qt.ui.approval.input_watch import InputWatch
 from agentic_qt.ui.approval.payload import describe, scope_words, shortened, target_words
 from agentic_qt.ui.approval.payload_view import PayloadView
 

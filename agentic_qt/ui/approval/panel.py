@@ -4,8 +4,8 @@ from PySide6.QtCore import QCoreApplication, QSize, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QDockWidget, QVBoxLayout, QWidget
 
-from agentic_qt.ui.approval.card import ApprovalCard
-from agentic_qt.ui.approval.exact_label import ExactLabel
+from agentic_qt.ui import later
+from agentic_qt.ui.labels import plain_label
 
 translate = QCoreApplication.translate
 
@@ -23,9 +23,9 @@ class ApprovalPanel(QWidget):
         super().__init__(parent)
         self.setObjectName("agentic_qt_approval_panel")
         self.setAccessibleName(translate("agentic_qt", "Approvals"))
-        self._card: ApprovalCard | None = None
+        self._card: later.ApprovalCard | None = None
         self._dock: QDockWidget | None = None
-        self._more = ExactLabel(tone="muted", scale=0.9, parent=self)
+        self._more = plain_label(self)
         self._layout = QVBoxLayout(self)
         self._layout.setContentsMargins(0, 0, 0, 0)
         self._layout.addWidget(self._more)
@@ -33,7 +33,7 @@ class ApprovalPanel(QWidget):
         self.hide()
 
     @property
-    def card(self) -> ApprovalCard | None:
+    def card(self) -> "later.ApprovalCard | None":
         """The card that is shown now."""
         return self._card
 
@@ -43,7 +43,7 @@ class ApprovalPanel(QWidget):
         host = self.parentWidget()
         return host is not None and host.isVisible() and not host.visibleRegion().isEmpty()
 
-    def show_card(self, card: ApprovalCard | None) -> None:
+    def show_card(self, card: "later.ApprovalCard | None") -> None:
         """Show another card, or none."""
         if self._card is card:
             return

@@ -65,7 +65,7 @@ class RememberedApprovals(QWidget):
             QDateTime.fromSecsSinceEpoch(int(grant.granted_at)), QLocale.FormatType.ShortFormat
         )
         grid.addWidget(ExactLabel(name, bold=True, parent=box), 0, 0)
-        grid.addWidget(ExactLabel(f"{translate('agentic_qt', 'On')} {where}", parent=box), 1, 0)
+        grid.addWidget(ExactLabel(translate("agentic_qt", "On {target}").format(target=where), parent=box), 1, 0)
         client = f" · {exact(grant.client)}" if grant.client is not None else ""
         grid.addWidget(ExactLabel(f"{words} · {given}{client}", tone="muted", scale=0.9, parent=box), 2, 0)
         revoke = LinkButton(translate("agentic_qt", "Revoke"), box)

@@ -9,12 +9,11 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from agentic_qt.core.approvals import ApprovalChange, ApprovalEvent, ApprovalQueue, ApprovalRequest
 from agentic_qt.qt.availability import is_own
+from agentic_qt.qt.gestures.gesture import GestureTimes
+from agentic_qt.qt.gestures.input_watch import InputWatch
+from agentic_qt.ui import later
 from agentic_qt.ui.announce import announce
 from agentic_qt.ui.approval.attention import Attention
-from agentic_qt.ui.approval.card import ApprovalCard
-from agentic_qt.ui.approval.dialog import ApprovalDialog
-from agentic_qt.ui.approval.gesture import GestureTimes
-from agentic_qt.ui.approval.input_watch import InputWatch
 from agentic_qt.ui.approval.panel import ApprovalPanel
 from agentic_qt.ui.approval.text import exact
 
@@ -62,7 +61,7 @@ class ApprovalViews:
         self.watch = InputWatch(clock=gesture_clock, parent=window)
         self._front: ApprovalRequest | None = None
         self._expired = False
-        self._dialog: ApprovalDialog | None = None
+        self._dialog: later.ApprovalDialog | None = None
         self._leave: Callable[[], None] | None = queue.attach(self._changed)
         self._eyes = _WindowEyes(window, self)
         self._gone = window.destroyed.connect(self._window_gone)
@@ -71,12 +70,12 @@ class ApprovalViews:
         self._later.timeout.connect(self._decide_on_dialog)
 
     @property
-    def dialog(self) -> ApprovalDialog | None:
+    def dialog(self) -> "later.ApprovalDialog | None":
         """The dialog that is open now."""
         return self._dialog
 
     @property
-    def cards(self) -> tuple[ApprovalCard, ...]:
+    def cards(self) -> "tuple[later.ApprovalCard, ...]":
         """The cards of the request in front: in the panel, in the dialog, or in both."""
         dialog = self._dialog.card if self._dialog is not None else None
         return tuple(card for card in (self.panel.card, dialog) if card is not None)
@@ -190,7 +189,7 @@ class ApprovalViews:
             return
         if _foreign_modal() or (self.panel.reachable and not self.prefer_dialogs):
             return
-        self._dialog = ApprovalDialog(self._make_card, closed=self._dialog_closed, parent=self._window)
+        self._dialog = later.ApprovalDialog(self._make_card, closed=self._dialog_closed, parent=self._window)
         self._dialog.present()
 
     def _dialog_closed(self) -> None:
@@ -202,10 +201,10 @@ class ApprovalViews:
         else:
             self.queue.deny(request, "The window that asks was closed.", code="window_closed")
 
-    def _make_card(self, parent: QWidget) -> ApprovalCard:
+    def _make_card(self, parent: QWidget) -> "later.ApprovalCard":
         if self._front is None:  # callers have just set it
             raise RuntimeError("there is no request to show")
-        card = ApprovalCard(
+        card = later.ApprovalCard(
             self._front, queue=self.queue, watch=self.watch, times=self._times, clock=self._clock, parent=parent
         )
         card.dismissed.connect(lambda: self._show_front(None))

@@ -9,9 +9,9 @@ from PySide6.QtGui import QAccessible, QKeyEvent, QMouseEvent, QShortcut
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QVBoxLayout, QWidget
 
+from agentic_qt.qt.gestures.gesture import GestureGuard, GestureTimes, Refusal
+from agentic_qt.qt.gestures.input_watch import InputWatch
 from agentic_qt.ui.approval.buttons import GuardedButton
-from agentic_qt.ui.approval.gesture import GestureGuard, GestureTimes, Refusal
-from agentic_qt.ui.approval.input_watch import InputWatch
 from tests.support.approval_stage import Clock, click
 
 

@@ -49,8 +49,8 @@ def upgrade() -> None:
         "agentic_command",
         ["digest"],
         unique=False,
-        sqlite_where=sa.text("state IN ('executing', 'unknown')"),
-        postgresql_where=sa.text("state IN ('executing', 'unknown')"),
+        sqlite_where=sa.text("lease_until IS NOT NULL AND state IN ('executing', 'unknown')"),
+        postgresql_where=sa.text("lease_until IS NOT NULL AND state IN ('executing', 'unknown')"),
     )
     op.create_table(
         "agentic_outbox",

@@ -49,7 +49,7 @@ class Adapter:
         return ""
 
     def default(self, control: Any) -> Any:
-        """Return the value to offer as ``default``, or None for none."""
+        """Return the value to offer as ``default``, or None for none; it need not obey the schema."""
         return self.get(control)
 
     def normal(self, control: Any, value: Any) -> Any:  # noqa: ARG002 - for subclasses

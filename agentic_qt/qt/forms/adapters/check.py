@@ -45,7 +45,7 @@ class CheckAdapter(Adapter):
             control.trigger()
         elif isinstance(control, QGroupBox):
             control.setChecked(value)
-            control.clicked.emit(value)
+            control.clicked[bool].emit(value)
         else:
             control.click()
 
@@ -82,7 +82,7 @@ class TriStateAdapter(Adapter):
         """Set the state at once: clicking through the states would show each to the application."""
         if self.get(control) != value:
             control.setCheckState(_STATES[value])
-            control.clicked.emit(control.isChecked())
+            control.clicked[bool].emit(control.isChecked())
 
     def changed(self, control: QCheckBox) -> tuple[SignalInstance, ...]:
         """Return checkStateChanged."""

@@ -11,6 +11,7 @@ from PySide6.QtCore import QItemSelection, QItemSelectionModel, QModelIndex, Qt,
 from PySide6.QtWidgets import QAbstractItemView, QComboBox, QListView, QTreeView
 
 from agentic_qt.qt.forms.adapters.base import Adapter, JsonSchema, Profile
+from agentic_qt.qt.forms.adapters.combo_items import is_usable, items_of, value_at, wire
 from agentic_qt.qt.forms.adapters.options import (
     MAX_OPTIONS,
     SOME,
@@ -21,9 +22,7 @@ from agentic_qt.qt.forms.adapters.options import (
     unique_items,
 )
 from agentic_qt.qt.forms.adapters.text import line_refusal, replace_text, validated
-from agentic_qt.qt.forms.properties import words
 
-_USABLE: Final = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
 _PATH: Final = " / "
 
 
@@ -35,18 +34,19 @@ class ComboBoxAdapter(Adapter):
     ) -> JsonSchema:
         """Return a choice; the options of an editable combo box, or of one that depends on others, are no limit."""
         if profile == "chromium":
-            return choice_schema(list(_combo_options(control)), profile)
+            return choice_schema(items_of(control).every, profile)
+        offered = items_of(control).offered
         if control.isEditable():
-            examples = [option.value for option in offered(control)[:SOME] if option.value]
+            examples = [option.value for option in offered[:SOME] if option.value]
             schema: JsonSchema = {"type": "string"} | ({"minLength": 1} if required else {})
             return schema | ({"examples": examples} if examples and live else {})
         if not live:
             return {"type": "string"}
-        return choice_schema(_allowed(control, required=required), profile)
+        return choice_schema([option for option in offered if option.value or not required], profile)
 
     def note(self, control: QComboBox) -> str:
         """Return what each value is called on the screen."""
-        return pairs(offered(control))
+        return items_of(control).told
 
     def get(self, control: QComboBox) -> str | None:
         """Return the value of the current item, or the text in an editable one."""
@@ -54,20 +54,20 @@ class ComboBoxAdapter(Adapter):
         text = control.currentText()
         if index < 0 or (control.isEditable() and text != control.itemText(index)):
             return text if control.isEditable() else None
-        return _combo_option(control, index).value
+        return value_at(control, index)
 
     def default(self, control: QComboBox) -> str | None:
         """Return the current value if it can be chosen; an empty one is no default."""
         value = self.get(control)
         if not value or control.isEditable():
             return value or None
-        return value if any(option.value == value for option in offered(control)) else None
+        return value if any(option.value == value for option in items_of(control).offered) else None
 
     def normal(self, control: QComboBox, value: Any) -> Any:
         """Return the value of the item whose value or, if there is none, whose text it is."""
         if not isinstance(value, str):
             return value
-        options = offered(control)
+        options = items_of(control).offered
         if any(option.value == value for option in options):
             return value
         named = [option.value for option in options if option.text == value]
@@ -78,7 +78,7 @@ class ComboBoxAdapter(Adapter):
 
     def refusal(self, control: QComboBox, value: str) -> str:
         """Return which values can be chosen now."""
-        options = offered(control)
+        options = items_of(control).offered
         if any(option.value == value for option in options) or (not options and not value):
             return ""
         edit = control.lineEdit()
@@ -92,7 +92,7 @@ class ComboBoxAdapter(Adapter):
         """Choose the item, or type the text into an editable one."""
         if self.get(control) == value:
             return
-        chosen = next((option for option in offered(control) if option.value == value), None)
+        chosen = next((option for option in items_of(control).offered if option.value == value), None)
         edit = control.lineEdit()
         if chosen is not None:
             control.setCurrentIndex(chosen.index)
@@ -114,8 +114,8 @@ class ComboBoxAdapter(Adapter):
         index, text, value = state
         if self.snapshot(control) == state:
             return
-        if index >= 0 and (index >= control.count() or _combo_option(control, index).value != value):
-            same = (option.index for option in _combo_options(control) if option.value == value)
+        if index >= 0 and (index >= control.count() or value_at(control, index) != value):
+            same = (option.index for option in items_of(control).every if option.value == value)
             index = next(same, control.currentIndex())
         control.setCurrentIndex(index)
         if index >= 0:
@@ -131,7 +131,7 @@ class ItemViewAdapter(Adapter):
         self, control: QListView | QTreeView, profile: Profile, *, required: bool = False, live: bool = True
     ) -> JsonSchema:
         """Return a choice, or a list of choices where several may be selected."""
-        options = [option for option, index in _view_options(control) if profile == "chromium" or _is_usable(index)]
+        options = [option for option, index in _view_options(control) if profile == "chromium" or is_usable(index)]
         if profile == "strict":
             options = [option for option in distinct(options) if option.value or not required]
         choice: JsonSchema = choice_schema(options, profile) if live else {"type": "string"}
@@ -139,7 +139,8 @@ class ItemViewAdapter(Adapter):
 
     def note(self, control: QListView | QTreeView) -> str:
         """Return what each value is called on the screen."""
-        return pairs(distinct(option for option, index in _view_options(control) if _is_usable(index)))
+        options = distinct(option for option, index in _view_options(control) if is_usable(index))
+        return pairs([option for option in options if not option.value.endswith(f"{_PATH}{option.text}")])
 
     def get(self, control: QListView | QTreeView) -> Any:
         """Return what is selected."""
@@ -161,7 +162,7 @@ class ItemViewAdapter(Adapter):
 
     def refusal(self, control: QListView | QTreeView, value: Any) -> str:
         """Return which values can be selected now."""
-        options = {option.value for option, index in _view_options(control) if _is_usable(index)}
+        options = {option.value for option, index in _view_options(control) if is_usable(index)}
         missing = [item for item in (value if isinstance(value, list) else [value]) if item not in options]
         if not missing or (not options and not value):
             return ""
@@ -172,7 +173,7 @@ class ItemViewAdapter(Adapter):
         wanted = list(value) if isinstance(value, list) else [value]
         indexes = []
         for option, index in _view_options(control):
-            if option.value in wanted and _is_usable(index):
+            if option.value in wanted and is_usable(index):
                 indexes.append(index)
                 wanted.remove(option.value)
         _select(control, indexes)
@@ -199,53 +200,17 @@ class ItemViewAdapter(Adapter):
         _select(control, indexes)
 
     def _value(self, control: QListView | QTreeView, value: Any) -> Any:
-        options = [option for option, index in _view_options(control) if _is_usable(index)]
+        options = [option for option, index in _view_options(control) if is_usable(index)]
         if not isinstance(value, str) or any(option.value == value for option in options):
             return value
         named = [option.value for option in options if option.text == value]
         return named[0] if len(named) == 1 else value
 
 
-def offered(combo: QComboBox) -> list[Option]:
-    """Return what can be chosen in a combo box: no separators, no disabled items, the first of equal values."""
-    model, column, root = combo.model(), combo.modelColumn(), combo.rootModelIndex()
-    return distinct(
-        option for option in _combo_options(combo) if _is_usable(model.index(option.index, column, root))
-    )
-
-
 def takes_several(view: QAbstractItemView) -> bool:
     """Return whether several items may be selected."""
     mode = view.selectionMode()
     return mode not in {QAbstractItemView.SelectionMode.SingleSelection, QAbstractItemView.SelectionMode.NoSelection}
-
-
-def _allowed(combo: QComboBox, *, required: bool) -> list[Option]:
-    return [option for option in offered(combo) if option.value or not required]
-
-
-def _combo_options(combo: QComboBox) -> Iterator[Option]:
-    return (_combo_option(combo, index) for index in range(combo.count()))
-
-
-def _combo_option(combo: QComboBox, index: int) -> Option:
-    text = combo.itemText(index)
-    named = combo.property("toolItemValues")
-    values = words(named) if named is not None else ()
-    if index < len(values):
-        return Option(value=values[index], text=text, index=index)
-    return Option(value=_wire(combo.itemData(index), text), text=text, index=index)
-
-
-def _wire(data: Any, text: str) -> str:
-    if isinstance(data, str):
-        return data
-    # Compared as texts and by ourselves: findData("3") would match the integer 3.
-    return str(data) if isinstance(data, int | float) and not isinstance(data, bool) else text
-
-
-def _is_usable(index: QModelIndex) -> bool:
-    return (index.flags() & _USABLE) == _USABLE
 
 
 def _view_options(view: QListView | QTreeView) -> Iterator[tuple[Option, QModelIndex]]:
@@ -262,7 +227,7 @@ def _view_options(view: QListView | QTreeView) -> Iterator[tuple[Option, QModelI
             index = model.index(row, column, parent)
             text = str(index.data(Qt.ItemDataRole.DisplayRole) or "")
             place = f"{path}{_PATH}{text}" if path else text
-            value = _wire(index.data(Qt.ItemDataRole.UserRole), place)
+            value = wire(index.data(Qt.ItemDataRole.UserRole), place)
             yield Option(value=value, text=text, index=row), index
             if is_tree and model.hasChildren(index):
                 below.append((index, place))

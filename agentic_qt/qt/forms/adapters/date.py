@@ -7,7 +7,7 @@ A month is its first day, a week (ISO 8601) its Monday, or the first day after i
 import re
 from collections.abc import Callable
 from datetime import date
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from PySide6.QtCore import QDate, QDateTime, QTime, SignalInstance
 from PySide6.QtWidgets import QCalendarWidget, QDateTimeEdit
@@ -34,6 +34,13 @@ _WORDS: Final = {
 }  # fmt: skip
 _FIRST: Final = QDate(1752, 9, 14)
 _LAST: Final = QDate(9999, 12, 31)
+# Numbers: operators of enumerations cost more than all else here.
+_DATES: Final = QDateTimeEdit.Section.DateSections_Mask.value
+_TIMES: Final = QDateTimeEdit.Section.TimeSections_Mask.value
+_DAYS_SHOWN: Final = QDateTimeEdit.Section.DaySection.value
+_MONTH: Final = QDateTimeEdit.Section.MonthSection.value
+_SECONDS_SHOWN: Final = QDateTimeEdit.Section.SecondSection.value
+_MILLIS_SHOWN: Final = QDateTimeEdit.Section.MSecSection.value
 _CLOCK: Final = re.compile(r"(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,3}))?)?")
 
 
@@ -175,16 +182,10 @@ def kind_of(control: QDateTimeEdit) -> str:
     declared = control.property("toolParamType")
     if isinstance(declared, str) and declared in _SHAPES:
         return declared
-    sections = control.displayedSections()
-    section = QDateTimeEdit.Section
-    has_day = bool(sections & section.DaySection)
-    has_date = bool(sections & section.DateSections_Mask)
-    has_time = bool(sections & section.TimeSections_Mask)
-    if has_date and has_time:
-        return "datetime"
-    if has_time:
-        return "time"
-    return "date" if has_day or not sections & section.MonthSection else "month"
+    sections = control.displayedSections().value
+    if sections & _TIMES:
+        return "datetime" if sections & _DATES else "time"
+    return "month" if sections & _MONTH and not sections & _DAYS_SHOWN else "date"
 
 
 def _joined(shape: str, bounds: str) -> str:
@@ -192,10 +193,8 @@ def _joined(shape: str, bounds: str) -> str:
 
 
 def _precision(control: QDateTimeEdit) -> int:
-    sections = control.displayedSections()
-    if sections & QDateTimeEdit.Section.MSecSection:
-        return 2
-    return 1 if sections & QDateTimeEdit.Section.SecondSection else 0
+    sections = control.displayedSections().value
+    return 2 if sections & _MILLIS_SHOWN else 1 if sections & _SECONDS_SHOWN else 0
 
 
 def _finer(control: QDateTimeEdit, kind: str) -> str:
@@ -209,7 +208,7 @@ def _clock_pattern(control: QDateTimeEdit, kind: str) -> str:
 
 def _written(control: QDateTimeEdit, kind: str, day: QDate, clock: QTime) -> str:
     if kind == "week":
-        week, year = cast("tuple[int, int]", day.weekNumber())
+        week, year = day.weekNumber()
         return f"{year:04}-W{week:02}"
     if kind == "month":
         return day.toString("yyyy-MM")
@@ -229,11 +228,13 @@ def _limits(control: Any, kind: str) -> tuple[str, str]:
 
 
 def _bounds(control: Any, kind: str) -> str:
-    low, high = _limits(control, kind)
     if kind == "time":
         has_low, has_high = control.minimumTime() > QTime(0, 0), control.maximumTime() < QTime(23, 59, 59)
     else:
         has_low, has_high = control.minimumDate() > _FIRST, control.maximumDate() < _LAST
+    if not has_low and not has_high:
+        return ""
+    low, high = _limits(control, kind)
     return " ".join(([f"from {low}"] if has_low else []) + ([f"to {high}"] if has_high else []))
 
 

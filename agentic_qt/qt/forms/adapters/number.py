@@ -1,7 +1,8 @@
 """Numbers: QSpinBox, QDoubleSpinBox, QSlider, QDial, QScrollBar, and a QLineEdit that only takes numbers.
 
 ``toolMinimum`` and ``toolMaximum`` stand in place of the widget's bounds (``"none"``: no bound worth telling),
-``toolStep`` in place of its single step (``"any"``: every number).
+``toolStep`` in place of its single step (``"any"``: every number), counted from ``toolStepBase``, if that is given,
+else from the minimum or, without one, from the value.
 """
 
 from decimal import Decimal, InvalidOperation
@@ -163,11 +164,11 @@ class NumberEditAdapter(LineEditAdapter):
         """Return 1 for 1.0."""
         return tidy(value) if isinstance(value, float) else value
 
-    def refusal(self, control: QLineEdit, value: Number) -> str:
+    def refusal(self, control: QLineEdit, value: Any) -> str:
         """Return what the validator wants instead."""
         return line_refusal(control, _written(control, value))
 
-    def set(self, control: QLineEdit, value: Number) -> None:
+    def set(self, control: QLineEdit, value: Any) -> None:
         """Type the number and commit it."""
         if self.get(control) != value:
             replace_text(control, _written(control, value))
@@ -186,7 +187,9 @@ def _as_browser(control: Any, *, is_range: bool) -> JsonSchema:
     low, high = _bound(control, "toolMinimum"), _bound(control, "toolMaximum")
     low = tidy(control.minimum()) if low is None else low
     high = tidy(control.maximum()) if high is None else high
-    base: Any = low if low != "none" else tidy(control.value())
+    base = _number(control.property("toolStepBase"))
+    if base is None:
+        base = tidy(control.value()) if isinstance(low, str) else low
     schema: JsonSchema = {"type": "number"}
     if is_range:
         low = tidy(control.minimum()) if low == "none" else low
@@ -196,17 +199,20 @@ def _as_browser(control: Any, *, is_range: bool) -> JsonSchema:
         schema["minimum"] = low
     if high != "none":
         schema["maximum"] = high
-    step = control.property("toolStep")
-    if step == "any":
-        step = 1 if is_range else None
-    else:
-        step = _number(step) or tidy(control.singleStep())
+    step = _step(control, is_range=is_range)
     if step is not None and _is_multiple(base, step):
         schema["multipleOf"] = step
     pattern = control.property("toolPattern")
     if not is_range and isinstance(pattern, str) and QRegularExpression(pattern).isValid():
         schema["pattern"] = pattern
     return schema
+
+
+def _step(control: Any, *, is_range: bool) -> Number | None:
+    declared = control.property("toolStep")
+    if declared == "any":
+        return 1 if is_range else None
+    return _number(declared) or tidy(control.singleStep())
 
 
 def _strict(control: Any, *, whole: bool) -> JsonSchema:
@@ -216,7 +222,7 @@ def _strict(control: Any, *, whole: bool) -> JsonSchema:
     schema["minimum"] = low if isinstance(named_low, str | None) else max(low, named_low)
     schema["maximum"] = high if isinstance(named_high, str | None) else min(high, named_high)
     step = _number(control.property("toolStep"))
-    if step is not None and step != 1 and _is_multiple(schema["minimum"], step):
+    if step is not None and _is_multiple(schema["minimum"], step) and not (whole and step == 1):
         schema["multipleOf"] = step
     return schema
 

@@ -150,12 +150,10 @@ class TextAreaAdapter(Adapter):
         text, markup = state
         if self.snapshot(control) == state:
             return
-        if markup is None:
-            self.set(control, text)
+        if markup is not None and isinstance(control, QTextEdit):
+            control.setHtml(markup)  # insertHtml keeps the undo stack, but not the markup of what was inserted
         else:
-            cursor = QTextCursor(control.document())
-            cursor.select(QTextCursor.SelectionType.Document)
-            cursor.insertHtml(markup)
+            self.set(control, text)
 
 
 def replace_text(edit: QLineEdit, text: str) -> None:

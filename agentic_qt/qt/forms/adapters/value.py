@@ -160,7 +160,7 @@ class UserPropertyAdapter(Adapter):
         """Return the property as JSON."""
         prop = user_property(control)
         reader = _READERS.get(_type_name(prop))
-        value = control.property(prop.name()) if prop is not None else None
+        value = control.property(_text(prop.name())) if prop is not None else None
         return reader(value) if reader is not None else value
 
     def set(self, control: QWidget, value: Any) -> None:
@@ -168,24 +168,12 @@ class UserPropertyAdapter(Adapter):
         prop = user_property(control)
         if prop is not None and self.get(control) != value:
             writer = _WRITERS.get(_type_name(prop))
-            control.setProperty(prop.name(), value if writer is None else writer(value))
+            control.setProperty(_text(prop.name()), value if writer is None else writer(value))
 
     def changed(self, control: QWidget) -> tuple[SignalInstance, ...]:
         """Return the notify signal, if the property has one."""
         prop = user_property(control)
-        return _notifier(control, prop.name()) if prop is not None else ()
-
-
-_BETWEEN: Final = ";"
-_READERS: Final[dict[str, Callable[[Any], Any]]] = {
-    "QColor": lambda value: _hex(value),
-    "QKeySequence": lambda value: QKeySequence(value).toString(QKeySequence.SequenceFormat.PortableText),
-    "QStringList": lambda value: list(value or ()),
-}
-_WRITERS: Final[dict[str, Callable[[Any], Any]]] = {
-    "QColor": QColor,
-    "QKeySequence": lambda value: QKeySequence.fromString(value, QKeySequence.SequenceFormat.PortableText),
-}
+        return _notifier(control, _text(prop.name())) if prop is not None else ()
 
 
 def user_property(widget: QWidget) -> QMetaProperty | None:
@@ -195,7 +183,11 @@ def user_property(widget: QWidget) -> QMetaProperty | None:
 
 
 def _type_name(prop: QMetaProperty | None) -> str:
-    return str(prop.typeName()) if prop is not None else ""
+    return _text(prop.typeName()) if prop is not None else ""
+
+
+def _text(name: Any) -> str:
+    return name if isinstance(name, str) else bytes(name).decode()
 
 
 def _notifier(widget: QWidget, name: str) -> tuple[SignalInstance, ...]:
@@ -203,7 +195,7 @@ def _notifier(widget: QWidget, name: str) -> tuple[SignalInstance, ...]:
     index = meta.indexOfProperty(name)
     if index < 0 or not meta.property(index).hasNotifySignal():
         return ()
-    signal = getattr(widget, meta.property(index).notifySignal().name().data().decode(), None)
+    signal = getattr(widget, _text(meta.property(index).notifySignal().name().data()), None)
     return (signal,) if isinstance(signal, SignalInstance) else ()
 
 
@@ -218,3 +210,15 @@ def _hex(value: Any) -> str | None:
         return value.lower()
     colour = QColor(value) if value is not None else QColor()
     return colour.name() if colour.isValid() else None
+
+
+_BETWEEN: Final = ";"
+_READERS: Final[dict[str, Callable[[Any], Any]]] = {
+    "QColor": _hex,
+    "QKeySequence": lambda value: QKeySequence(value).toString(QKeySequence.SequenceFormat.PortableText),
+    "QStringList": lambda value: list(value or ()),
+}
+_WRITERS: Final[dict[str, Callable[[Any], Any]]] = {
+    "QColor": QColor,
+    "QKeySequence": lambda value: QKeySequence.fromString(value, QKeySequence.SequenceFormat.PortableText),
+}

@@ -15,7 +15,7 @@ from enum import StrEnum
 from PySide6.QtCore import QEvent, QObject
 from PySide6.QtWidgets import QWidget
 
-from agentic_qt.ui.approval.input_watch import InputWatch, Press
+from agentic_qt.qt.gestures.input_watch import InputWatch, Press
 
 _FRESH = 0.3  # seconds in which an action may follow the input that triggers it (menus fade out first)
 

@@ -1,0 +1,70 @@
+"""Notices when a widget becomes a form, stops being one, or changes: now and later, anywhere in a window."""
+
+from collections.abc import Callable
+from typing import cast
+
+import shiboken6
+from PySide6.QtCore import QDynamicPropertyChangeEvent, QEvent, QObject, QTimer
+from PySide6.QtWidgets import QWidget
+
+from agentic_qt.qt.forms.states import FORM_ACTIVE, SUBMIT_ACTIVE
+
+_Type = QEvent.Type
+_CHANGES = frozenset({
+    _Type.ChildAdded, _Type.ChildRemoved, _Type.EnabledChange, _Type.ShowToParent, _Type.HideToParent,
+    _Type.ReadOnlyChange, _Type.ToolTipChange, _Type.LanguageChange, _Type.ActionAdded, _Type.ActionRemoved,
+    _Type.ActionChanged,
+})  # fmt: skip
+_OWN = frozenset({FORM_ACTIVE.encode(), SUBMIT_ACTIVE.encode()})
+
+
+class WindowWatcher(QObject):
+    """Watches the widgets of one window; a child of it.
+
+    Args:
+        window: Whose widgets are watched, those that come later included.
+        changed: Called in a later turn of the loop, once for many changes.
+    """
+
+    def __init__(self, window: QWidget, changed: Callable[[], None]) -> None:
+        super().__init__(window)
+        self._window = window
+        self._changed = changed
+        # Later: uic, QUiLoader and constructors set properties one after the other.
+        self._later = QTimer(self, singleShot=True, interval=0)
+        self._later.timeout.connect(self._tell)
+        self.watch()
+
+    def watch(self) -> None:
+        """Watch what is there now; a widget that is watched already stays so."""
+        for widget in (self._window, *self._window.findChildren(QWidget)):
+            widget.installEventFilter(self)
+
+    def change_later(self) -> None:
+        """Tell of a change in the next turn of the loop."""
+        self._later.start()
+
+    def stop(self) -> None:
+        """Watch nothing any more."""
+        if not shiboken6.isValid(self):
+            return
+        for widget in (self._window, *self._window.findChildren(QWidget)):
+            widget.removeEventFilter(self)
+        self._later.stop()
+        self.setParent(None)
+        self.deleteLater()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: ARG002 - Qt's signature
+        """Notice a change; consumes nothing."""
+        kind = event.type()
+        if kind == _Type.DynamicPropertyChange:
+            name = bytes(cast("QDynamicPropertyChangeEvent", event).propertyName().data())
+            if name.startswith(b"tool") and name not in _OWN:
+                self._later.start()
+        elif kind in _CHANGES:
+            self._later.start()
+        return False
+
+    def _tell(self) -> None:
+        self.watch()
+        self._changed()

@@ -1,0 +1,1 @@
+"""The isolated gesture: whether a press may decide something that waits for a person. Widget-free but for Qt."""

@@ -1,0 +1,67 @@
+"""The parts that a window which has just opened does not need yet, loaded when they are first asked for (PEP 562).
+
+The transcript is prepared a moment after the first paint; the approval's views come with the first approval. Loading
+them takes several frames, which the start of an application would wait for. The agent and all that presents it come with
+the first chat model, and the settings when they are opened.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from agentic_qt.ui.approval.card import ApprovalCard
+    from agentic_qt.ui.approval.dialog import ApprovalDialog
+    from agentic_qt.ui.cards import Card
+    from agentic_qt.ui.context_bar import ContextBar
+    from agentic_qt.ui.edit_bar import EditBar
+    from agentic_qt.ui.end_button import EndButton
+    from agentic_qt.ui.sent_view import SentView
+    from agentic_qt.ui.settings import SettingsDialog
+    from agentic_qt.ui.talk import Talk
+    from agentic_qt.ui.transcript import Transcript
+    from agentic_qt.ui.transcript_items import Action, Content, ErrorCard, Note, UserMessage
+
+__all__ = [
+    "Action",
+    "ApprovalCard",
+    "ApprovalDialog",
+    "Card",
+    "Content",
+    "ContextBar",
+    "EditBar",
+    "EndButton",
+    "ErrorCard",
+    "Note",
+    "SentView",
+    "SettingsDialog",
+    "Talk",
+    "Transcript",
+    "UserMessage",
+]
+
+_MODULES = {
+    "Action": "transcript_items",
+    "ApprovalCard": "approval.card",
+    "ApprovalDialog": "approval.dialog",
+    "Card": "cards",
+    "Content": "transcript_items",
+    "ContextBar": "context_bar",
+    "EditBar": "edit_bar",
+    "EndButton": "end_button",
+    "ErrorCard": "transcript_items",
+    "Note": "transcript_items",
+    "SentView": "sent_view",
+    "SettingsDialog": "settings",
+    "Talk": "talk",
+    "Transcript": "transcript",
+    "UserMessage": "transcript_items",
+}
+
+
+def __getattr__(name: str) -> Any:
+    module = _MODULES.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"agentic_qt.ui.{module}"), name)
+    globals()[name] = value
+    return value
