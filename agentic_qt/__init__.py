@@ -19,6 +19,7 @@ from agentic_qt.core.registry import Registry
 if TYPE_CHECKING:
     from agentic_qt.qt.expose import expose
     from agentic_qt.qt.forms.exposing import expose_forms, form_tool
+    from agentic_qt.qt.forms.form_tool import current_submission
     from agentic_qt.qt.loop import run
     from agentic_qt.qt.mixin import AgentMixin, capability
     from agentic_qt.ui.assistant import Assistant
@@ -47,6 +48,7 @@ __all__ = [
     "Target",
     "WireNameError",
     "capability",
+    "current_submission",
     "expose",
     "expose_forms",
     "form_tool",
@@ -57,6 +59,7 @@ _QT_NAMES = {
     "AgentMixin": "agentic_qt.qt.mixin",
     "Assistant": "agentic_qt.ui.assistant",
     "capability": "agentic_qt.qt.mixin",
+    "current_submission": "agentic_qt.qt.forms.form_tool",
     "expose": "agentic_qt.qt.expose",
     "expose_forms": "agentic_qt.qt.forms.exposing",
     "form_tool": "agentic_qt.qt.forms.exposing",

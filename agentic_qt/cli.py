@@ -8,6 +8,7 @@ _COMMANDS = {
     "bench": ("agentic_qt.devtools.bench.command", "what a call costs, as multiples of the bare work"),
     "commands": ("agentic_qt.devtools.commands_command", "what a store of commands holds; serve it over HTTP"),
     "designer": ("agentic_qt.devtools.designer_command", "Qt Designer, with the assistant in its box and its menus"),
+    "model": ("agentic_qt.devtools.model_command", "the weights of embedded chat models: fetch, list"),
     "eval": ("agentic_qt.devtools.evaluation.command", "what a chat model gets done in an application, counted"),
     "lint": ("agentic_qt.devtools.lint_command", "what to mend in the forms of a .ui file or a class"),
     "forms": ("agentic_qt.devtools.forms_command", "the tools that the forms of a .ui file declare"),

@@ -137,9 +137,7 @@ class Decoder:
                 if isinstance(value, str) and value and name in self._catalogue.things:
                     place = -2 * (len(found) + 1)
                     kind = kind_of(value, self._catalogue.choices)
-                    found.append(
-                        Span(text=value, start=place, end=place + 1, kind=kind, weight=0, earlier=name)
-                    )
+                    found.append(Span(text=value, start=place, end=place + 1, kind=kind, weight=0, earlier=name))
         return found
 
     async def _candidates(self, clause: Clause, begun: str) -> list[_Candidate]:
@@ -167,7 +165,12 @@ class Decoder:
         best = candidates[0]
         if not best.tool.writes or _is_asked_for(best, best.fits[0], clause):
             return best
-        suited = [other for other in candidates if other.lead is Lead.SUITS and not other.fits[0].missing]
+        suited = [
+            other
+            for other in candidates
+            if not other.fits[0].missing
+            and (other.lead is Lead.SUITS or (other.tool.writes and _is_asked_for(other, other.fits[0], clause)))
+        ]
         return suited[0] if suited else best
 
     async def _odds(self, begun: str, text: str) -> dict[str, float]:
@@ -211,7 +214,7 @@ class Decoder:
             told = told and all(_is_striking(span) for span in fit.spans.values())
             said = told or (_is_asked_for(candidate, fit, clause) and not guessed)
             return said and sure >= SURE_ENOUGH and not unheard and len(strange) <= _MOST_STRANGE
-        if unheard and (candidate.lead is Lead.OTHER or sure < 2 * SURE_ENOUGH):
+        if (fit.guessed and strange) or (unheard and (candidate.lead is Lead.OTHER or sure < 2 * SURE_ENOUGH)):
             return False
         said = any(named(key, tool.words) for key in clause.keys - FUNCTION_WORDS)
         return said or any(_is_striking(span) for span in fit.spans.values()) or candidate.lift >= _TELLING
@@ -273,6 +276,3 @@ def _strange_words(tool: Tool, fit: Fit, clause: Clause) -> list[str]:
         and word.text.lstrip("0") not in numbers
         and not dated
     ]
-
-
-__all__ = ["Decision", "Decoder", "Example"]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from agentic_qt.client.decoding_words import FUNCTION_WORDS, Kind, key_of, keys_of, words_in
+from agentic_qt.client.decoding_words import FUNCTION_WORDS, Kind, keys_of, words_in
 
 _LIMITS = frozenset(
     {"type", "title", "description", "minLength", "maxLength", "default", "examples", "format", "x-free-text"}
@@ -292,6 +292,3 @@ def _tool(function: Mapping[str, Any], examples: Sequence[Example]) -> Tool:
         parameters=parameters,
         examples=tuple(example for example in examples if example.tool == function["name"]),
     )
-
-
-__all__ = ["Catalogue", "Example", "Parameter", "Tool", "cues", "key_of", "kind_of", "kinds_of", "named", "neighbours"]

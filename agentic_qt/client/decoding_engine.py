@@ -7,7 +7,7 @@ package; giving up closes the connection, which makes the server stop too.
 import asyncio
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -142,16 +142,19 @@ class Engine:
             length = next(
                 (int(line[15:]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")), None
             )
-            content = await (reader.readexactly(min(length, _MOST_BYTES)) if length is not None else reader.read(_MOST_BYTES))
+            content = await (
+                reader.readexactly(min(length, _MOST_BYTES)) if length is not None else reader.read(_MOST_BYTES)
+            )
         finally:
             writer.close()
         status = int(head.split(b" ", 2)[1])
-        if status != 200:  # noqa: PLR2004 - the status of HTTP itself
+        if status != 200:
             raise ChatModelError("server", f"The embedded model answered with status {status}.", remedy="Try again.")
         answer: dict[str, Any] = json.loads(content)
         return answer
 
 
-def _log_sum(values: Any) -> float:
-    largest = max(values)
-    return largest + math.log(sum(math.exp(value - largest) for value in values))
+def _log_sum(values: Iterable[float]) -> float:
+    found = list(values)
+    largest = max(found)
+    return largest + math.log(sum(math.exp(value - largest) for value in found))

@@ -9,7 +9,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from agentic_qt.client.decoding_catalogue import Catalogue, Parameter, Tool, are_names, cues, is_name, kinds_of, named, neighbours
+from agentic_qt.client.decoding_catalogue import (
+    Catalogue,
+    Parameter,
+    Tool,
+    are_names,
+    cues,
+    is_name,
+    kinds_of,
+    named,
+    neighbours,
+)
 from agentic_qt.client.decoding_spans import Span
 from agentic_qt.client.decoding_values import boolean_in, dates_in, numbers_in
 from agentic_qt.client.decoding_words import FUNCTION_WORDS, PRONOUNS, Kind, key_of
@@ -165,7 +175,13 @@ def _filled(tool: Tool, clause: Clause, catalogue: Catalogue, picked: _Picked) -
 
 
 def _fit(
-    tool: Tool, clause: Clause, catalogue: Catalogue, picked: _Picked, used: Mapping[str, Span], missing: tuple[str, ...], score: float
+    tool: Tool,
+    clause: Clause,
+    catalogue: Catalogue,
+    picked: _Picked,
+    used: Mapping[str, Span],
+    missing: tuple[str, ...],
+    score: float,
 ) -> Fit:
     shown = any(_shows_choice(tool, name, span, picked.values, catalogue) for name, span in used.items())
     values = {**picked.values, **{name: span.text for name, span in used.items()}}

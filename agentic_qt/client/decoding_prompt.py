@@ -42,9 +42,7 @@ def part_of(name: str, value: Any) -> str:
 def opening(examples: Sequence[Example], tools: Sequence[Tool]) -> str:
     """Return what every prompt begins with; tools without an example are listed."""
     taught = {example.tool for example in examples}
-    listed = [
-        f"{verb_first(tool.name)}: {tool.description.split('.')[0]}" for tool in tools if tool.name not in taught
-    ]
+    listed = [f"{verb_first(tool.name)}: {tool.description.split('.')[0]}" for tool in tools if tool.name not in taught]
     turns = [] if len(examples) >= _ENOUGH else [_turn(request, line) for request, line in _FORM]
     turns += [_turn(example.request, line_of(example.tool, example.arguments)) for example in examples]
     return f"{_BEGIN}system\n" + "\n".join([_INSTRUCTIONS, *listed]) + f"{_END}\n" + "".join(turns)

@@ -54,7 +54,11 @@ class Span:
 
 
 def spans_of(
-    text: str, commands: frozenset[str], choices: frozenset[str], *, is_common: Callable[[str], bool] = lambda _word: False
+    text: str,
+    commands: frozenset[str],
+    choices: frozenset[str],
+    *,
+    is_common: Callable[[str], bool] = lambda _word: False,
 ) -> tuple[Span, ...]:
     """Return the pieces of a request that can be values, the likeliest first.
 
@@ -82,17 +86,23 @@ def spans_of(
 
 
 def marked_words(
-    text: str, commands: frozenset[str], choices: frozenset[str], *, is_common: Callable[[str], bool] = lambda _word: False
+    text: str,
+    commands: frozenset[str],
+    choices: frozenset[str],
+    *,
+    is_common: Callable[[str], bool] = lambda _word: False,
 ) -> tuple[Word, ...]:
     """Return the words of a request that can only be part of a value."""
     words = words_in(text)
-    return tuple(
-        word for place, word in enumerate(words) if _is_value(words, place, commands, choices, is_common)
-    )
+    return tuple(word for place, word in enumerate(words) if _is_value(words, place, commands, choices, is_common))
 
 
 def _is_value(
-    words: Sequence[Word], place: int, commands: frozenset[str], choices: frozenset[str], is_common: Callable[[str], bool]
+    words: Sequence[Word],
+    place: int,
+    commands: frozenset[str],
+    choices: frozenset[str],
+    is_common: Callable[[str], bool],
 ) -> bool:
     word = words[place]
     if word.kind is not Kind.WORD:
@@ -210,9 +220,7 @@ def _quoted(text: str, words: Sequence[Word], start: int, end: int) -> Span:
     )
 
 
-def _tails(
-    text: str, words: Sequence[Word], marks: Sequence[bool], is_common: Callable[[str], bool]
-) -> list[Span]:
+def _tails(text: str, words: Sequence[Word], marks: Sequence[bool], is_common: Callable[[str], bool]) -> list[Span]:
     """Return what stands after a colon, and after the last "to" or "as", when it is more than one word."""
     colon = text.find(": ")
     starts = [place for place, word in enumerate(words) if colon >= 0 and word.start > colon][:1]

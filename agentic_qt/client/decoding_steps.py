@@ -7,7 +7,7 @@ from typing import Any
 
 from agentic_qt.client.decoding import Decision, Decoder
 from agentic_qt.client.decoding_verbs import says_what_to_do
-from agentic_qt.client.decoding_words import PRONOUNS, clauses_of, words_in
+from agentic_qt.client.decoding_words import clauses_of, words_in
 
 _DEEPEST = 6
 

@@ -7,9 +7,11 @@ from typing import Any
 
 from agentic_qt.client.decoding_words import Kind, keys_of, words_in
 
-_SMALL = "zero one two three four five six seven eight nine ten eleven twelve".split()
+_SMALL_WORDS = "zero one two three four five six seven eight nine ten eleven twelve"
+_SMALL = _SMALL_WORDS.split()
 _HAN_DIGITS = {"一": 1, "二": 2, "两": 2, "三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "八": 8, "九": 9, "十": 10}
-_MONTHS = "january february march april may june july august september october november december".split()
+_MONTH_WORDS = "january february march april may june july august september october november december"
+_MONTHS = _MONTH_WORDS.split()
 _NAMED_DAY = re.compile(
     rf"\b(?:(?P<d1>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<m1>{'|'.join(_MONTHS)})"
     rf"|(?P<m2>{'|'.join(_MONTHS)})\s+(?P<d2>\d{{1,2}})(?:st|nd|rd|th)?),?\s+(?P<year>\d{{4}})\b",

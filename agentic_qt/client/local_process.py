@@ -126,7 +126,7 @@ class LocalProcess:
             )
         except OSError as error:
             raise _failure(str(error)) from error
-        assert self._process.stdin is not None  # noqa: S101 - for the type checker: both are pipes
+        assert self._process.stdin is not None  # noqa: S101 - for the type checker
         self._process.stdin.write(json.dumps(settings).encode() + b"\n")
         try:
             async with asyncio.timeout(_PATIENCE):
@@ -135,7 +135,7 @@ class LocalProcess:
             raise _failure(f"It was not ready within {_PATIENCE:g} s.") from error
 
     async def _until_ready(self, process: asyncio.subprocess.Process) -> str:
-        assert process.stdout is not None  # noqa: S101 - for the type checker: it is a pipe
+        assert process.stdout is not None  # noqa: S101 - for the type checker
         while line := await process.stdout.readline():
             told: dict[str, Any] = json.loads(line)
             if told["event"] == "ready":

@@ -112,16 +112,19 @@ class Handling:
     def judge(
         self, session: Session, kind: CommandType, command: Command, actor: Actor, *, at: float
     ) -> CommandResult | None:
-        """Check permission, approval and version; a result when the version is no longer the one that was seen.
+        """Check permission, approval and version; a result when the version is another, or cannot be read.
 
         Raises:
             Refusal: Permission or approval is missing.
         """
-        check_permission(session, kind, command, actor)
-        check_approval(session, command)
-        if kind.version_of is None:
-            return None
-        version = kind.version_of(session, command.data())
+        try:
+            check_permission(session, kind, command, actor)
+            check_approval(session, command)
+            if kind.version_of is None:
+                return None
+            version = kind.version_of(session, command.data())
+        except Exception as error:
+            return self._failure(error, session, command, actor, at=at)
         if type(version) is type(command.expected_version) and version == command.expected_version:
             return None
         hint = "The row was changed or deleted since it was read; nothing was done. Read it again and propose anew."
@@ -141,21 +144,25 @@ class Handling:
             session.flush()
             version = None if kind.version_of is None else kind.version_of(session, command.data())
             session.commit()  # releases the savepoint; the transaction goes on
-        except CapabilityError as error:
-            session.rollback()
-            return result_of_failure(command, actor.name, error, at=at)
-        except DBAPIError as error:
-            if self._store.trouble(error) is not Trouble.RULE:
-                raise
-            _log.warning("A constraint refused command %s (%s)", command.command_id, kind.name, exc_info=True)
-            session.rollback()
-            return _failed(command, actor, Code.CONSTRAINT, CONSTRAINT_HINT, at=at)
-        except Exception:
-            _log.exception("The handler of command %s (%s) failed", command.command_id, kind.name)
-            session.rollback()
-            return _failed(command, actor, Code.HANDLER_ERROR, "The command failed; nothing was changed.", at=at)
+        except Exception as error:
+            return self._failure(error, session, command, actor, at=at)
         self._faults("effect")
         return make_result(command, actor.name, CommandState.SUCCEEDED, at=at, version=version, data=data)
+
+    def _failure(
+        self, error: Exception, session: Session, command: Command, actor: Actor, *, at: float
+    ) -> CommandResult:
+        """Undo what the application's code did and say why; a refusal and an error of the database go on."""
+        is_rule = isinstance(error, DBAPIError) and self._store.trouble(error) is Trouble.RULE
+        if isinstance(error, Refusal) or (isinstance(error, DBAPIError) and not is_rule):
+            raise error
+        session.rollback()
+        if isinstance(error, CapabilityError):
+            return result_of_failure(command, actor.name, error, at=at)
+        _log.error("The code of command %s (%s) failed", command.command_id, command.type, exc_info=error)
+        if is_rule:
+            return _failed(command, actor, Code.CONSTRAINT, CONSTRAINT_HINT, at=at)
+        return _failed(command, actor, Code.HANDLER_ERROR, "The command failed; nothing was changed.", at=at)
 
 
 def open_session(connection: Connection) -> Session:

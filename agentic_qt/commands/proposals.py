@@ -173,6 +173,16 @@ class Proposals:
 
         return await self._note(work)
 
+    async def reissue(self, proposal_id: str) -> Proposal:
+        """Let an approved one wait again, under a new command id; the caller has closed the old id for good.
+
+        Raises:
+            CommandError: It no longer waits; code ``bad_transition``.
+        """
+        waiting = proposals.c.state == CommandState.AWAITING_APPROVAL.value
+        anew = {"command_id": self._ids(), "decided_by": None, "decided_at": None}
+        return await self._note(lambda connection: _change(connection, _get(connection, proposal_id), waiting, anew))
+
     async def expire(self) -> int:
         """Let everything that waited too long expire, and return how many did."""
         now = self._clock()

@@ -72,12 +72,13 @@ class Recovery:
             if proposal.decided_by is None and proposal.state in _WAITING:
                 waiting.append(proposal)
                 continue
-            result = await self._ask(proposal, actor)
+            result = await self._desk.ask_status(proposal.command_id, actor)
             leftover = Leftover(proposal=proposal, result=result)
-            if is_final(result):
-                settled.append(leftover)
-            elif self._was_surely_not_executed(result):
+            if self._was_surely_not_executed(result):
                 waiting.append(proposal)
+            elif is_final(result):
+                await self._desk.conclude(proposal, result)
+                settled.append(leftover)
             else:
                 unknown.append(leftover)
         return Leftovers(
@@ -98,10 +99,14 @@ class Recovery:
         """
         proposal, actor = await self._waiting(proposal_id)
         if proposal.decided_by is not None:
-            result = await self._desk.service.abandon(proposal.command_id, actor)
-            await self._desk.conclude(proposal, result)
-            if result.code != Code.ABANDONED:
+            result = await self._desk.ask_status(proposal.command_id, actor)
+            if result.status is CommandStatus.NOT_FOUND:
+                result = await self._desk.service.abandon(proposal.command_id, actor)
+            if result.code != Code.ABANDONED:  # it happened, or it may have: no reason to do it again
+                await self._desk.conclude(proposal, result)
                 return outcome_of(result)
+            # Should the process end right here, the tombstone says that it was not executed: offered again.
+            proposal = await self._desk.proposals.reissue(proposal_id)
         call = Call(
             name=self._desk.capability_of(proposal.type),
             input=proposal.data(),
@@ -110,8 +115,7 @@ class Recovery:
             client=CLIENT,
             reason=proposal.reason,
         )
-        if proposal.decided_by is None:
-            self._desk.keep(_key(call), _draft(proposal, actor))
+        self._desk.keep(_key(call), _draft(proposal, actor))
         try:
             return await self._desk.registry.execute(call)
         finally:
@@ -132,15 +136,13 @@ class Recovery:
         await self._desk.conclude(proposal, result)
         return result
 
-    async def _ask(self, proposal: Proposal, actor: Actor) -> CommandResult:
-        result = await self._desk.ask_status(proposal.command_id, actor)
-        if is_final(result):
-            await self._desk.conclude(proposal, result)
-        return result
-
     def _was_surely_not_executed(self, result: CommandResult) -> bool:
-        """Whether an absent id proves that nothing happened: in a store of one's own, after a restart, it does."""
-        return self._is_embedded and result.status is CommandStatus.NOT_FOUND
+        """Whether nothing happened: in a store of one's own, when there is no such id after a restart, or a tombstone.
+
+        A tombstone in a remote store may also close an external effect of which nobody knows.
+        """
+        absent = result.status is CommandStatus.NOT_FOUND or result.code == Code.ABANDONED
+        return self._is_embedded and absent
 
     async def _look_into_journal(self) -> tuple[OpenIntent, ...]:
         journal = self._desk.registry.journal

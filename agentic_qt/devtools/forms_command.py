@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import shiboken6
-from PySide6.QtCore import QFile, QIODevice
+from PySide6.QtCore import QCoreApplication, QFile, QIODevice
 from PySide6.QtUiTools import QUiLoader
 from PySide6.QtWidgets import QApplication, QWidget
 
@@ -29,7 +29,7 @@ def main(arguments: Sequence[str]) -> int:
     if sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     application = QApplication.instance() or QApplication([])
-    loaded = load(options.file)
+    loaded = load(options.file, application)
     if loaded is None:
         print(f"agentic-qt: {options.file} cannot be read as a .ui file", file=sys.stderr)
         return _WRONG_USAGE
@@ -39,13 +39,13 @@ def main(arguments: Sequence[str]) -> int:
     return 0 if found else _NOTHING_FOUND
 
 
-def load(file: Path) -> QWidget | None:
+def load(file: Path, application: QCoreApplication) -> QWidget | None:
     """Return what a .ui file describes, made by QUiLoader; None when it cannot be read."""
     device = QFile(str(file))
     if not device.open(QIODevice.OpenModeFlag.ReadOnly):
         return None
     try:
-        loaded = QUiLoader().load(device)
+        loaded = QUiLoader(application).load(device)
     except RuntimeError:  # what PySide raises for a file that is no .ui file
         return None
     finally:

@@ -9,6 +9,7 @@ from dataclasses import asdict, replace
 from importlib import import_module
 from pathlib import Path
 
+import shiboken6
 from PySide6.QtWidgets import QApplication, QWidget
 
 from agentic_qt.devtools.ui_file import UiFile, UiFileError, load, read_lines
@@ -54,7 +55,7 @@ def lint_file(path: Path) -> list[Finding]:
     try:
         findings = [replace(finding, line=lines.widgets.get(finding.widget)) for finding in lint_window(widget)]
     finally:
-        widget.deleteLater()
+        shiboken6.delete(widget)  # now: no event loop will turn, and it must go before the application
     return sorted([*findings, *_lint_translations(lines)], key=lambda finding: finding.line or 0)
 
 
@@ -79,7 +80,7 @@ def lint_class(name: str) -> list[Finding]:
     try:
         return lint_window(widget)
     finally:
-        widget.deleteLater()
+        shiboken6.delete(widget)  # now: no event loop will turn, and it must go before the application
 
 
 class LintError(Exception):

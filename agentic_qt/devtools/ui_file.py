@@ -55,6 +55,7 @@ def read_lines(path: Path) -> UiFile:
     found = UiFile()
     owners: list[str] = []
     at: list[tuple[str, int]] = []  # the property we are in, and its line
+    inside: list[str] = [""]
 
     def start(tag: str, attributes: dict[str, str]) -> None:
         line = parser.CurrentLineNumber
@@ -63,12 +64,14 @@ def read_lines(path: Path) -> UiFile:
             found.widgets.setdefault(owners[-1], line)
         elif tag == "property":
             at.append((attributes.get("name", ""), line))
-        elif tag in ("string", "stringlist") and at and owners:
+        elif tag in ("string", "stringlist") and inside[-1] != "stringlist" and at and owners:
             name, place = at[-1]
             translatable = attributes.get("notr", "").lower() not in ("true", "1")
             found.texts.append(UiProperty(widget=owners[-1], name=name, line=place, translatable=translatable))
+        inside.append(tag)
 
     def end(tag: str) -> None:
+        inside.pop()
         if tag in _OWNERS:
             owners.pop()
         elif tag == "property":

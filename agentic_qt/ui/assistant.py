@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QDockWidget, QMainWindow, QWidget
 from agentic_qt.core.approvals import ApprovalRequest
 from agentic_qt.core.registry import Registry
 from agentic_qt.qt.availability import OWN_WINDOW
-from agentic_qt.qt.loop import spawn
+from agentic_qt.qt.loop import on_shutdown, spawn
 from agentic_qt.qt.scope import provide
 from agentic_qt.ui import later
 from agentic_qt.ui.approval.views import ApprovalViews
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("agentic_qt.ui.assistant")
 
-_LAYOUT_TURNS = 8  # of the loop: where heights follow from widths, Qt's layouts ask each other several times
 DOCK_NAME = "agentic_qt_assistant"
 SHORTCUTS: Mapping[str, str] = {
     "toggle": "Ctrl+Shift+A",
@@ -56,7 +55,8 @@ class Assistant:
         dock: The dock; hosts with docking of their own may take `panel` out of it.
         approvals: The views that ask the person.
         windows: The settings and "What was sent", once they were shown.
-        actions: QActions by name (``toggle``, ``focus``, ``new_chat``, ``stop``, ``settings``); their shortcuts may be changed.
+        actions: QActions by name (``toggle``, ``focus``, ``new_chat``, ``stop``, ``settings``); their shortcuts may be
+            changed.
     """
 
     def __init__(self, window: QWidget, registry: Registry, panel: Panel, *, prefer_dialogs: bool) -> None:
@@ -239,14 +239,7 @@ class Assistant:
 
     async def shown(self) -> None:
         """Wait until everything that has happened so far is on the screen; for pictures and tests."""
-        transcript = self.panel.transcript
-        while not transcript.idle:
-            turned: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            connection = transcript.became_idle.connect(lambda turned=turned: turned.done() or turned.set_result(None))
-            await turned
-            transcript.became_idle.disconnect(connection)
-        for _ in range(_LAYOUT_TURNS):
-            await asyncio.sleep(0)
+        await self.panel.shown()
 
     def detach(self) -> None:
         """Take everything away that `attach` brought; a run that is active is stopped. May be called twice."""
@@ -347,11 +340,7 @@ class Assistant:
 
     def _show_model(self, chat_model: "ChatModel | None") -> None:
         self.panel.set_ready(ready=chat_model is not None)
-        if chat_model is None:
-            self.panel.header.show_model(translate("agentic_qt", "No chat model"), "", "", "neutral")
-            return
-        badge = self._badge or str(getattr(chat_model, "badge", ""))
-        self.panel.header.show_chat_model(chat_model.label, chat_model.host, badge)
+        self.panel.header.show_chat_model(chat_model, self._badge)
 
     # Doing
 
@@ -375,6 +364,8 @@ class Assistant:
 
     def _take_model(self, chat_model: "ChatModel") -> None:
         self._own.append(chat_model)
+        self._undo.append(on_shutdown(chat_model.aclose))
+        self._badge = ""  # it spoke of the one before
         self.chat_model = chat_model
 
     def _end_talk(self) -> None:

@@ -1,7 +1,12 @@
 """What each branch of a conversation looks like, and how a person goes from one to another. Knows no agent."""
 
+from typing import TYPE_CHECKING
+
 from agentic_qt.ui import later
 from agentic_qt.ui.panel import Panel
+
+if TYPE_CHECKING:
+    from agentic_qt.ui.transcript_items import Content
 
 
 class BranchViews:
@@ -9,7 +14,7 @@ class BranchViews:
 
     def __init__(self, panel: Panel) -> None:
         self._panel = panel
-        self._views: dict[str, tuple[later.Content, ...]] = {}
+        self._views: dict[str, tuple[Content, ...]] = {}
         self._current = ""
         self._revised: later.UserMessage | None = None
         self._words = ""
@@ -33,8 +38,10 @@ class BranchViews:
         """A run begins in `branch`, with words of the person unless it tries again."""
         revised, self._revised = self._revised, None
         if self._current not in ("", branch):
-            self._fork(branch, revised)
-            return
+            if revised is not None or not words:
+                self._fork(branch, revised)
+                return
+            self.show(branch)  # the application went there by itself
         self._current = branch
         if words:
             self.add_message(words)

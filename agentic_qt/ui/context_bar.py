@@ -58,7 +58,7 @@ class ContextChip(QAbstractButton):
         painter.end()
 
     def _words(self) -> str:
-        return f"@{self.text()}  ×" if self.isChecked() else f"@{self.text()}"
+        return f"@{self.text()}  \u00d7" if self.isChecked() else f"@{self.text()}"
 
 
 @dataclass(kw_only=True, slots=True, eq=False)
@@ -118,6 +118,8 @@ class ContextBar(QWidget):
 
     def set_agent(self, agent: Agent | None) -> None:
         """Who asks for the facts from now on."""
+        if agent is self._agent:
+            return
         self._agent = agent
         for name, fact in self._facts.items():
             fact.forget = None if agent is None else self._tell(agent, name, fact)

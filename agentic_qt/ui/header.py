@@ -1,13 +1,18 @@
 """The first line of the panel: which chat model answers, where it is, and the button for a new chat."""
 
-from PySide6.QtCore import QEvent, QRectF, QSize, Qt
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QAction, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QToolButton, QWidget
 
-from agentic_qt.ui.icons import icon, paint_icon
+from agentic_qt.ui.icons import paint_icon
 from agentic_qt.ui.labels import Badge, ElidedLabel, plain_tool_tip
 from agentic_qt.ui.theme import Tones
 from agentic_qt.ui.words import translate
+
+if TYPE_CHECKING:
+    from agentic_qt.client.chat_model import ChatModel
 
 
 class Header(QWidget):
@@ -19,11 +24,8 @@ class Header(QWidget):
         self.model.setAccessibleName(translate("agentic_qt", "Chat model and its host"))
         self.badge = Badge(self)
         self.badge.hide()
-        self.new_chat = QToolButton(self)
-        self.new_chat.setAutoRaise(True)
-        self.new_chat.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonIconOnly)
+        self.new_chat = _PaintedButton("new-chat", self)
         em = self.fontMetrics().height()
-        self.new_chat.setIconSize(QSize(em, em))
         layout = QHBoxLayout(self)
         layout.setContentsMargins(round(0.7 * em), round(0.25 * em), round(0.35 * em), round(0.25 * em))
         layout.setSpacing(round(0.5 * em))
@@ -35,7 +37,6 @@ class Header(QWidget):
         self.settings = _PaintedButton("settings", self)
         layout.addWidget(self.settings, 0, Qt.AlignmentFlag.AlignTop)
         layout.addWidget(self.new_chat, 0, Qt.AlignmentFlag.AlignTop)
-        self._tint()
 
     def show_model(self, label: str, host: str, badge: str, kind: str) -> None:
         """Show who answers; `kind` is ``ok``, ``warning`` or ``neutral``."""
@@ -51,12 +52,17 @@ class Header(QWidget):
         self.badge.setVisible(bool(badge))
         self._arrange()
 
-    def show_chat_model(self, label: str, host: str, badge: str) -> None:
+    def show_chat_model(self, chat_model: "ChatModel | None", badge: str) -> None:
         """Show who answers and where; without a badge of its own, one on this computer is marked "local"."""
+        if chat_model is None:
+            self.show_model(translate("agentic_qt", "No chat model"), "", "", "neutral")
+            return
+        host = chat_model.host
+        badge = badge or str(getattr(chat_model, "badge", ""))
         kind = "warning" if badge else "ok"
         if not badge and is_local(host):
             badge = translate("agentic_qt", "local")
-        self.show_model(label, "" if host == "local" else host, badge, kind)
+        self.show_model(chat_model.label, "" if host == "local" else host, badge, kind)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Put the badge below the name where both do not fit beside each other."""
@@ -72,27 +78,13 @@ class Header(QWidget):
         if self._who.direction() != direction:
             self._who.setDirection(direction)
 
-    def _tint(self) -> None:
-        action = self.new_chat.defaultAction()
-        if action is not None:
-            action.setIcon(icon("new-chat", Tones.of(self.palette()).text, Tones.of(self.palette()).muted))
-
     def set_new_chat_action(self, action: QAction) -> None:
         """Let the button do what `action` does."""
-        self.new_chat.setDefaultAction(action)
-        self._tint()
+        self.new_chat.show_action(action)
 
     def set_settings_action(self, action: QAction) -> None:
         """Let the button do what `action` does."""
-        self.settings.setAccessibleName(action.text())
-        self.settings.setToolTip(action.text())
-        self.settings.clicked.connect(action.trigger)
-
-    def changeEvent(self, event: QEvent) -> None:
-        """Take the new colours."""
-        super().changeEvent(event)
-        if event.type() == QEvent.Type.PaletteChange and hasattr(self, "new_chat"):
-            self._tint()
+        self.settings.show_action(action)
 
 
 class _PaintedButton(QToolButton):
@@ -102,6 +94,12 @@ class _PaintedButton(QToolButton):
         super().__init__(parent)
         self._picture = picture
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+
+    def show_action(self, action: QAction) -> None:
+        """Do what `action` does, under its name."""
+        self.setAccessibleName(action.text())
+        self.setToolTip(plain_tool_tip(action.text()))
+        self.clicked.connect(action.trigger)
 
     def sizeHint(self) -> QSize:
         side = round(1.45 * self.fontMetrics().height())

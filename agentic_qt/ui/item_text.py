@@ -19,17 +19,17 @@ def write_message(content: UserMessage, cursor: QTextCursor, styles: TextStyles,
     cursor.insertBlock(block)
     if len(content.variants) > 1:
         place = content.variants.index(content.branch) + 1
-        before = translate("agentic_qt", "‹ earlier")
-        after = translate("agentic_qt", "later ›")
+        before = translate("agentic_qt", "Earlier")
+        after = translate("agentic_qt", "Later")
         if place > 1:
-            cursor.insertText(before, styles.link(styles.muted, f"{address}/do/earlier"))
+            cursor.insertText(before, styles.action(styles.muted, f"{address}/do/earlier"))
         cursor.insertText(f"  {place}/{len(content.variants)}  ", styles.muted)
         if place < len(content.variants):
-            cursor.insertText(after, styles.link(styles.muted, f"{address}/do/later"))
+            cursor.insertText(after, styles.action(styles.muted, f"{address}/do/later"))
         cursor.insertText("    ", styles.muted)
-    cursor.insertText(translate("agentic_qt", "Edit"), styles.link(styles.muted, f"{address}/do/edit"))
+    cursor.insertText(translate("agentic_qt", "Edit"), styles.action(styles.muted, f"{address}/do/edit"))
     cursor.insertText("    ", styles.muted)
-    cursor.insertText(translate("agentic_qt", "Ask again"), styles.link(styles.muted, f"{address}/do/again"))
+    cursor.insertText(translate("agentic_qt", "Ask again"), styles.action(styles.muted, f"{address}/do/again"))
 
 
 def write_note(content: Note, cursor: QTextCursor, styles: TextStyles, address: str) -> None:
@@ -51,9 +51,9 @@ def write_error(content: ErrorCard, cursor: QTextCursor, styles: TextStyles, add
     if content.detail:
         cursor.insertBlock(styles.block(above=0.2))
         cursor.insertText(content.detail, styles.muted)
-    actions = list(content.actions)
-    if content.can_retry:
-        actions.insert(0, Action(name="retry", words=translate("agentic_qt", "Try again")))
+    *first, last = content.actions or (None,)
+    retry = Action(name="retry", words=translate("agentic_qt", "Try again")) if content.can_retry else None
+    actions = [action for action in (*first, retry, last) if action is not None]  # what mends it stands first
     if not actions:
         return
     cursor.insertBlock(styles.block(above=0.5, below=0.2, line=165.0))

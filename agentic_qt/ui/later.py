@@ -1,8 +1,8 @@
 """The parts that a window which has just opened does not need yet, loaded when they are first asked for (PEP 562).
 
-The transcript is prepared a moment after the first paint; the approval's views come with the first approval. Loading
-them takes several frames, which the start of an application would wait for. The agent and all that presents it come with
-the first chat model, and the settings when they are opened.
+The transcript is prepared a moment after the first paint; the approval's views come with the first approval, the
+agent and all that presents it with the first chat model. Loading them takes several frames, which the start of an
+application would wait for.
 """
 
 from importlib import import_module
@@ -19,14 +19,13 @@ if TYPE_CHECKING:
     from agentic_qt.ui.settings import SettingsDialog
     from agentic_qt.ui.talk import Talk
     from agentic_qt.ui.transcript import Transcript
-    from agentic_qt.ui.transcript_items import Action, Content, ErrorCard, Note, UserMessage
+    from agentic_qt.ui.transcript_items import Action, ErrorCard, Note, UserMessage
 
 __all__ = [
     "Action",
     "ApprovalCard",
     "ApprovalDialog",
     "Card",
-    "Content",
     "ContextBar",
     "EditBar",
     "EndButton",
@@ -44,7 +43,6 @@ _MODULES = {
     "ApprovalCard": "approval.card",
     "ApprovalDialog": "approval.dialog",
     "Card": "cards",
-    "Content": "transcript_items",
     "ContextBar": "context_bar",
     "EditBar": "edit_bar",
     "EndButton": "end_button",

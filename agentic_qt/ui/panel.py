@@ -3,6 +3,7 @@
 It holds the parts and passes on what the person does; what happens is told to it by `conversation`.
 """
 
+import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -23,6 +24,7 @@ from agentic_qt.ui.words import translate
 _log = logging.getLogger("agentic_qt.ui.panel")
 
 PREPARE_MS = 150
+_LAYOUT_TURNS = 8  # of the loop: where heights follow from widths, Qt's layouts ask each other several times
 MIN_WIDTH = 280
 """Logical pixels: the narrowest dock in which cards and approvals can still be read."""
 
@@ -152,6 +154,17 @@ class Panel(QWidget):
         """Whether there is a chat model."""
         self.welcome.set_ready(ready=ready)
         self.composer.set_ready(ready=ready)
+
+    async def shown(self) -> None:
+        """Wait until everything that has happened so far is on the screen."""
+        transcript = self.transcript
+        while not transcript.idle:
+            turned: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            connection = transcript.became_idle.connect(lambda turned=turned: turned.done() or turned.set_result(None))
+            await turned
+            transcript.became_idle.disconnect(connection)
+        for _ in range(_LAYOUT_TURNS):
+            await asyncio.sleep(0)
 
     def sizeHint(self) -> QSize:
         """As wide as a column of text, as high as the window likes."""

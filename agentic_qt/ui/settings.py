@@ -35,6 +35,7 @@ from agentic_qt.ui.labels import plain_label
 from agentic_qt.ui.words import translate
 
 _SERVERS = {11434: "Ollama", 1234: "LM Studio", 8080: "llama.cpp", 8000: "vLLM"}
+_EXAMPLE = "https://api.example.com/v1"
 _ENDPOINT = Qt.ItemDataRole.UserRole
 
 
@@ -93,7 +94,7 @@ class SettingsDialog(QDialog):
         self.found.setMaximumHeight(6 * self.fontMetrics().height())
         self.found.hide()
         self.address = QLineEdit(self)
-        self.address.setPlaceholderText("https://api.example.com/v1")
+        self.address.setPlaceholderText(_EXAMPLE)
         self.key = QLineEdit(self)
         self.key.setEchoMode(QLineEdit.EchoMode.Password)
         self.key.setInputMethodHints(Qt.InputMethodHint.ImhSensitiveData | Qt.InputMethodHint.ImhNoPredictiveText)

@@ -102,7 +102,7 @@ class StatusLine(QWidget):
                 return
             self.host_button = self._make_host_button()
         self.host_button.setVisible(bool(host))
-        self.host_button.setText(translate("agentic_qt", "Sent"))
+        self.host_button.setText(translate("agentic_qt", "What was sent"))
         words = translate("agentic_qt", "What was sent to {host}").format(host=host)
         self.host_button.setToolTip(plain_tool_tip(words))
         self.host_button.setAccessibleName(words)

@@ -6,7 +6,7 @@ No colour is fixed in a widget: each is mixed from palette roles, and text colou
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QPalette
@@ -106,11 +106,8 @@ def current_theme(app: QApplication) -> Scheme:
 
 def mix(first: QColor, second: QColor, share: float) -> QColor:
     """Return `first` with `share` (0 to 1) of `second` in it."""
-    return QColor.fromRgbF(
-        first.redF() + (second.redF() - first.redF()) * share,
-        first.greenF() + (second.greenF() - first.greenF()) * share,
-        first.blueF() + (second.blueF() - first.blueF()) * share,
-    )
+    pairs = zip(_channels(first), _channels(second), strict=True)
+    return QColor.fromRgbF(*(own + (other - own) * share for own, other in pairs))
 
 
 def luminance(colour: QColor) -> float:
@@ -119,22 +116,34 @@ def luminance(colour: QColor) -> float:
     def linear(channel: float) -> float:
         return channel / 12.92 if channel <= 0.04045 else ((channel + 0.055) / 1.055) ** 2.4
 
-    return 0.2126 * linear(colour.redF()) + 0.7152 * linear(colour.greenF()) + 0.0722 * linear(colour.blueF())
+    red, green, blue = _channels(colour)
+    return 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue)
+
+
+def _channels(colour: QColor) -> tuple[float, float, float]:
+    values: Any = colour.getRgbF()  # four floats; the stubs say object
+    return values[0], values[1], values[2]
 
 
 def contrast(first: QColor, second: QColor) -> float:
     """Return the contrast ratio of two colours, 1 to 21 (WCAG 2.2)."""
-    light, dark = sorted((luminance(first), luminance(second)), reverse=True)
-    return (light + 0.05) / (dark + 0.05)
+    return _ratio(luminance(first), luminance(second))
+
+
+def _ratio(first: float, second: float) -> float:
+    return (max(first, second) + 0.05) / (min(first, second) + 0.05)
 
 
 def readable(colour: QColor, *backgrounds: QColor, minimum: float = READABLE) -> QColor:
     """Move `colour` towards black or white until it can be read on every background."""
-    worst = min(backgrounds, key=lambda background: contrast(colour, background))
-    pole = QColor("white") if luminance(worst) < 0.18 else QColor("black")
+    grounds = [luminance(background) for background in backgrounds]
+    own = luminance(colour)
+    worst = min(grounds, key=lambda ground: _ratio(own, ground))
+    pole = QColor("white") if worst < 0.18 else QColor("black")
     for step in range(21):
         moved = mix(colour, pole, step / 20)
-        if all(contrast(moved, background) >= minimum for background in backgrounds):
+        bright = luminance(moved)
+        if all(_ratio(bright, ground) >= minimum for ground in grounds):
             return moved
     return pole
 

@@ -63,7 +63,7 @@ IN_OTHER_LANGUAGES: dict[str, Examples] = {
             "Tạo một khách hàng mới tên Phạm Quang Huy với email huy@example.com",
             {"name": "Phạm Quang Huy", "email": "huy@example.com"},
         ),
-        ("新建客户赵敏，邮箱 zhao@example.com", {"name": "赵敏", "email": "zhao@example.com"}),
+        ("新建客户赵敏 邮箱 zhao@example.com", {"name": "赵敏", "email": "zhao@example.com"}),
     ),
     "order.set_status": (
         ("Đơn hàng 1004 đã giao", {"order": "1004", "status": "shipped"}),

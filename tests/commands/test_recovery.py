@@ -7,20 +7,23 @@ from typing import Any
 
 import pytest
 
+from agentic_qt.commands.capability import command_capability
 from agentic_qt.commands.client import CommandClient
-from agentic_qt.commands.errors import CommandError
+from agentic_qt.commands.errors import CommandError, EffectUnknown
 from agentic_qt.commands.http import create_app
 from agentic_qt.commands.library import choose_library
 from agentic_qt.commands.recovery import Leftovers, Recovery
+from agentic_qt.commands.service import CommandService
 from agentic_qt.commands.serving import serving
 from agentic_qt.commands.tokens import Tokens, hash_token
 from agentic_qt.commands.values import Actor, Command
 from agentic_qt.core.call import Outcome, Status
 from agentic_qt.core.journal import Intent
+from tests.soak.commands_windows import run
 from tests.support.command_kit import ANN, Inspector, make_service
 from tests.support.crashing_window import CRASH
 from tests.support.cut_proxy import CutProxy
-from tests.support.desk_kit import open_window
+from tests.support.desk_kit import Window, open_window
 
 pytestmark = pytest.mark.anyio
 
@@ -233,3 +236,84 @@ async def test_a_refused_tombstone_leaves_the_proposal_where_it_was(url: str, in
         assert result is not None
         assert (result.status.value, result.code) == ("refused", "busy")
         assert len((await window.recovery.look()).waiting) == 1
+
+
+async def test_an_effect_of_which_nobody_knows_is_not_offered_again(url: str, tmp_path: Any) -> None:
+    """A remote effect that may have happened is never done again by resuming it."""
+    own_url = f"sqlite:///{tmp_path / 'own.sqlite3'}"
+    remote = make_service(url)
+    sent: list[str] = []
+
+    @remote.effect("mail.send", schema={"type": "object", "additionalProperties": False}, permission=None)
+    async def send(effect: Any) -> None:
+        sent.append(effect.command_id)
+        raise EffectUnknown
+
+    def open_mail(client: CommandClient, own: CommandService) -> Window:
+        window = open_window(client, store=own)
+        window.registry.register(
+            command_capability(
+                window.desk, "mail.send", description="Send the mail", input_schema={"type": "object"}, egress=True
+            )
+        )
+        return window
+
+    tokens = Tokens({hash_token("t"): ANN})
+    async with remote, serving(create_app(remote, tokens)) as base, CommandClient(base, "t") as client:
+        async with make_service(own_url) as own:
+            window = open_mail(client, own)
+            assert (await window.call("mail.send", {})).status is Status.UNKNOWN
+            await window.desk.close()
+        async with make_service(own_url) as own:
+            window = open_mail(client, own)
+            left = await window.recovery.look()
+            (unknown,) = left.unknown
+            assert (left.waiting, unknown.result.code) == ((), "effect_unknown")
+            outcome = await window.recovery.resume(unknown.proposal.proposal_id)
+            assert (outcome.status, outcome.command_id, window.asked) == (Status.UNKNOWN, sent[0], [])
+            await window.recovery.discard(unknown.proposal.proposal_id)
+            assert (await window.recovery.look()).unknown == ()
+    assert len(sent) == 1
+
+
+def test_commands_windowsed_anywhere_lose_and_double_nothing() -> None:
+    """FC-24, FC-38, FC-39; by ``python -m tests.soak.commands_windows`` as often as is asked for."""
+    counted = run(8, seed=2026)
+    assert (counted["lost"], counted["doubled"], counted["kills"]) == (0, 0, 8)
+
+
+async def test_a_question_that_two_windows_show_is_carried_out_once(url: str, inspector: Inspector) -> None:
+    """FC-24"""
+    async with make_service(url) as one, make_service(url) as two:
+        first, second = open_window(one), open_window(two)
+        first.answer = lambda request: None
+        pending = asyncio.create_task(first.call("ledger.add", {"entry": "e"}))
+        async with asyncio.timeout(10):
+            while not first.asked:  # noqa: ASYNC110 - what is waited for tells nobody
+                await asyncio.sleep(0.005)
+        (waiting,) = (await second.recovery.look()).waiting
+        assert (await second.recovery.resume(waiting.proposal_id)).status is Status.OK
+        first.registry.approvals.approve(first.asked[0])
+        outcome = await pending
+        assert (outcome.status, outcome.code, outcome.applied) == (Status.DENIED, "approval_error", False)
+        await first.desk.close()
+    assert inspector.entries() == {"e": 1}
+    assert inspector.rows("SELECT state FROM agentic_proposal") == [("succeeded",)]
+
+
+async def test_a_tombstone_of_another_window_stops_an_approved_command(url: str, inspector: Inspector) -> None:
+    """Exactly one of executing and giving up wins, whoever comes first."""
+    async with make_service(url) as one, make_service(url) as two:
+        first, second = open_window(one), open_window(two)
+        submit = one.submit
+
+        async def overtaken(command: Command, actor: Actor) -> Any:
+            (waiting,) = (await second.recovery.look()).waiting
+            assert (await second.recovery.resume(waiting.proposal_id)).status is Status.OK
+            return await submit(command, actor)
+
+        one.submit = overtaken  # type: ignore[method-assign]
+        outcome = await first.call("ledger.add", {"entry": "e"})
+        assert (outcome.status, outcome.code) == (Status.FAILED, "abandoned")
+        await first.desk.close()
+    assert inspector.entries() == {"e": 1}

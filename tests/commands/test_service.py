@@ -254,6 +254,28 @@ async def test_a_handler_that_fails_or_returns_no_json_changes_nothing_and_tells
     assert Inspector(sqlite_url).entries() == {}
 
 
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [(CapabilityError("no_customer", "There is none."), "no_customer"), (ValueError("secret"), "handler_error")],
+    ids=["declared", "broken"],
+)
+async def test_a_version_that_cannot_be_read_fails_the_command(sqlite_url: str, error: Exception, code: str) -> None:
+    service = make_service(sqlite_url)
+
+    def broken(_session: Session, _input: dict[str, Any]) -> int:
+        raise error
+
+    handled: list[str] = []
+    declare = service.command("ledger.versioned", schema=schema(), permission=None, version_of=broken)
+    declare(lambda session, input_, actor: handled.append("x"))
+    async with service:
+        command = Command.of("ledger.versioned", {}, command_id="v", expected_version=1)
+        result = await service.submit(command, ANN)
+        assert (result.status, result.code, "secret" in result.hint) == ("failed", code, False)
+        assert (await service.submit(command, ANN)).encode() == result.encode()
+    assert handled == []
+
+
 async def test_a_handler_that_commits_its_session_commits_nothing_of_its_own(sqlite_url: str) -> None:
     service = make_service(sqlite_url)
 

@@ -1,5 +1,7 @@
 """The table of states and what is drawn from it."""
 
+from pathlib import Path
+
 import pytest
 
 from agentic_qt.commands.errors import CommandError
@@ -36,3 +38,8 @@ def test_the_diagram_has_each_transition_of_the_table_and_no_other() -> None:
     assert drawn == {(state.value, target.value) for state in TRANSITIONS for target in TRANSITIONS[state]}
     assert lines[:2] == ["stateDiagram-v2", "[*] --> proposed"]
     assert {line.split(" ")[0] for line in lines if line.endswith("[*]")} == {state.value for state in FINAL}
+
+
+def test_the_diagram_in_the_documentation_is_drawn_from_the_table() -> None:
+    page = Path(__file__).resolve().parents[2] / "docs" / "commands.md"
+    assert f"```mermaid\n{diagram()}```\n" in page.read_text(encoding="utf-8")

@@ -16,8 +16,9 @@ from agentic_qt.client.assembler import Assembler
 from agentic_qt.client.chat_model import ChatModelError
 from agentic_qt.client.events import RunEndReason
 from agentic_qt.client.few_shot import examples_of
-from agentic_qt.client.local import TEMPLATE, LocalChatModel, find_smollm2
+from agentic_qt.client.local import TEMPLATE, LocalChatModel
 from agentic_qt.client.local_process import StartUp
+from agentic_qt.client.weights import find_smollm2
 from agentic_qt.core.approvals import ApprovalChange
 from agentic_qt.core.capability import Capability
 from agentic_qt.core.registry import Registry

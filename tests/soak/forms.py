@@ -34,7 +34,7 @@ def main(arguments=None):
         )(given(specs=FORMS, data=st.data())(law))
         play()
         application.sendPostedEvents()
-    print(f"{count} cases held in {time.monotonic() - start:.0f} s")
+    sys.stdout.write(f"{count} cases held in {time.monotonic() - start:.0f} s\n")
     return 0
 
 

@@ -102,6 +102,10 @@ class AssistantStage:
 def click_on(transcript: Transcript, words: str) -> None:
     """Click on words of the transcript with the mouse, where they stand."""
     cursor = transcript.document().find(words)
+    while not cursor.isNull() and not cursor.charFormat().isAnchor():
+        cursor = transcript.document().find(words, cursor)
+    if cursor.isNull():  # words of an answer
+        cursor = transcript.document().find(words)
     assert not cursor.isNull(), f"{words!r} is not shown"
     cursor.setPosition(cursor.selectionStart() + 1)
     place = transcript.cursorRect(cursor).center() + QPoint(1, 0)

@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtWidgets import QCheckBox, QComboBox
+import shiboken6
+from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit
 
 from agentic_qt.qt.forms.fields import ButtonSet
 from agentic_qt.qt.forms.walker import walk
 from tests.support.html_forms import build_form
+from tests.support.html_inputs import ShapeValidator
 
 FILE = Path(__file__).parents[1] / "data" / "forms" / "chromium_runtime.json"
 PROBES = {probe["id"]: probe for probe in json.loads(FILE.read_text(encoding="utf-8"))["probes"]}
@@ -24,7 +26,8 @@ FILL_PROBES = [
     "disabled_param", "unsupported_param", "mixed_param", "hidden_param", "no_args", "fill_order",
     "fill_events_all_types", "fill_events_unchanged", "fill_event_trust", "dependent_options", "dependent_disable",
     "values_persist", "number_precision", "validation_two_fields", "validation_pattern_title",
-    "validation_hidden_field", "validation_unnamed_field",
+    "validation_hidden_field", "validation_unnamed_field", "validation_custom", "dependent_remove",
+    "handler_calls_reset_on_change", "handler_removes_form_on_change",
 ]  # fmt: skip
 """Those that concern filling and validation."""
 
@@ -61,7 +64,7 @@ def cases(probe_id):
 
 
 def make_twin(probe_id):
-    """The Qt twin of a probe's form, with what its script does."""
+    """The Qt twin of a probe's form, with what its script does; None when it has none."""
     form = build_form(PROBES[probe_id]["html"])
     TWIN_SCRIPTS.get(probe_id, lambda form: None)(form)
     return form
@@ -103,4 +106,32 @@ def disable_address(form):
     fields["same"].control.toggled.connect(fields["addr"].control.setDisabled)
 
 
-TWIN_SCRIPTS = {"dependent_options": link_country_and_state, "dependent_disable": disable_address}
+def remove_address(form):
+    fields = {field.key: field for field in walk(form).fields}
+    address = fields["addr"].control
+    fields["same"].control.toggled.connect(lambda _: shiboken6.isValid(address) and shiboken6.delete(address))
+
+
+def refuse_all(form):
+    (edit,) = form.findChildren(QLineEdit)
+    edit.setValidator(ShapeValidator("too old", edit))
+
+
+def reset_on_change(form):
+    (edit,) = form.findChildren(QLineEdit)
+    edit.editingFinished.connect(edit.clear)
+
+
+def remove_on_change(form):
+    (edit,) = form.findChildren(QLineEdit)
+    edit.editingFinished.connect(form.deleteLater)
+
+
+TWIN_SCRIPTS = {
+    "dependent_options": link_country_and_state,
+    "dependent_disable": disable_address,
+    "dependent_remove": remove_address,
+    "validation_custom": refuse_all,
+    "handler_calls_reset_on_change": reset_on_change,
+    "handler_removes_form_on_change": remove_on_change,
+}

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 from agentic_qt.core.call import Call, Outcome
 from agentic_qt.core.registry import Registry
 from agentic_qt.qt.forms.exposing import ExposedForms, expose_forms
+from agentic_qt.qt.forms.form_calls import GestureSettings
 from agentic_qt.qt.forms.form_tool import FormTool, current_submission
 from agentic_qt.qt.scope import provide
 from tests.support.approval_stage import Clock, settle, until
@@ -44,10 +45,13 @@ def make_form(parent: QWidget | None = None, name: str = "trip.book", **properti
 
 
 class FormStage:
-    """The window; `form` may be given, else it is that of `make_form`."""
+    """The window; `form` may be given, else it is that of `make_form`; not placed, it stands elsewhere."""
 
-    def __init__(self, form: QWidget | None = None, *, registry: Registry | None = None, **options: Any) -> None:
+    def __init__(
+        self, form: QWidget | None = None, *, registry: Registry | None = None, placed: bool = True, **options: Any
+    ) -> None:
         self.clock = Clock()
+        self.gestures = GestureSettings(clock=self.clock, **options)
         self.registry = registry or Registry()
         self.window = QMainWindow()
         self.form = form or make_form()
@@ -55,14 +59,14 @@ class FormStage:
         self.place = QVBoxLayout(middle)
         self.elsewhere = QLineEdit()
         self.place.addWidget(self.elsewhere)
-        if not self.form.isWindow() or form is None or not isinstance(form, QMainWindow):
+        if placed:
             self.place.addWidget(self.form)
         self.window.setCentralWidget(middle)
         self.window.resize(420, 320)
         provide(self.window, self.registry)
         self.progress: list[str] = []
         self.registry.observe_progress(lambda told: self.progress.append(told.progress.message))
-        self.exposed: ExposedForms = expose_forms(self.window, gesture_clock=self.clock, **options)
+        self.exposed: ExposedForms = expose_forms(self.window, gestures=self.gestures)
         self.booked: list[dict[str, Any]] = []
         self.asked: list[bool] = []
         self.button = self.form.findChild(QPushButton, "book")

@@ -304,15 +304,17 @@ MAKERS = {
 }
 
 
+STATE = ("text", "plainText", "value", "checked", "currentIndex", "currentText", "dateTime", "selectedDate")
+
+
 def whole_state(form):
     """Everything that a fill may touch, read without the code under test."""
     state = []
     for widget in form.findChildren(QWidget):
         if re.match("qt_", widget.objectName()):
             continue
-        for name in ("text", "plainText", "value", "checked", "currentIndex", "currentText", "dateTime", "selectedDate"):
-            if widget.metaObject().indexOfProperty(name) >= 0:
-                state.append((widget.objectName(), name, str(widget.property(name))))
+        known = [name for name in STATE if widget.metaObject().indexOfProperty(name) >= 0]
+        state += [(widget.objectName(), name, str(widget.property(name))) for name in known]
         if isinstance(widget, QListWidget):
             state.append([item.isSelected() for item in map(widget.item, range(widget.count()))])
         state.append(str(widget.property("toolColor")))

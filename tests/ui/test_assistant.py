@@ -18,7 +18,7 @@ from agentic_qt.core.call import Status
 from agentic_qt.qt.loop import spawn
 from agentic_qt.testing.scripted import tool
 from agentic_qt.ui import announce as announcements
-from agentic_qt.ui import conversation
+from agentic_qt.ui import conversation, endings
 from agentic_qt.ui.assistant import DOCK_NAME, Assistant
 from agentic_qt.ui.cards import CardGroup
 from agentic_qt.ui.end_button import EndButton
@@ -479,7 +479,8 @@ async def test_a_link_is_shown_before_it_is_opened(qapp, monkeypatch):
 async def test_a_screen_reader_hears_start_end_and_error_and_never_a_chunk(qapp, monkeypatch):
     """FC-81"""
     heard = []
-    monkeypatch.setattr(conversation, "announce", lambda _w, text, **_more: heard.append(text))
+    for module in (conversation, endings):
+        monkeypatch.setattr(module, "announce", lambda _w, text, **_more: heard.append(text))
     stage = await AssistantStage(["word " * 200, ChatModelError("offline")]).open()
     await stage.say("one")
     await stage.say("two")

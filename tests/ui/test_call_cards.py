@@ -10,7 +10,7 @@ from agentic_qt.core.call import Status
 from agentic_qt.core.capability import Capability, Target
 from agentic_qt.core.registry import Registry
 from agentic_qt.testing.scripted import tool
-from agentic_qt.ui import conversation
+from agentic_qt.ui import call_cards
 from tests.support.assistant_stage import AssistantStage, click_on, settled, until
 
 pytestmark = pytest.mark.anyio
@@ -172,6 +172,6 @@ async def test_a_call_that_is_still_under_way_cannot_be_settled_yet(qapp, lost, 
 async def test_an_unknown_end_is_announced(qapp, lost, monkeypatch):
     """FC-81."""
     said = []
-    monkeypatch.setattr(conversation, "announce", lambda _widget, text, **_how: said.append(text))
+    monkeypatch.setattr(call_cards, "announce", lambda _widget, text, **_how: said.append(text))
     await lost.stage()
     assert "Outcome not known: Change customer. Please check it." in said

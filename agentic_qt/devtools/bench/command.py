@@ -7,10 +7,15 @@ import platform
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from importlib.util import find_spec
 
 from agentic_qt.devtools.bench import calls, digests, paint, peers, registering, searching, streaming, tools
 from agentic_qt.devtools.bench.measuring import Row
+from agentic_qt.devtools.bench.scripts import run_script
 from agentic_qt.qt.loop import run
+
+LEAST_COMMANDS = 0.8
+"""Commands/s divided by the fdatasync/s of the same run."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -44,6 +49,26 @@ def _few(options: argparse.Namespace) -> int:
     return max(3, rounds // 3)
 
 
+def _commands(options: argparse.Namespace) -> list[Row]:
+    if find_spec("sqlalchemy") is None:
+        print("commands: not measured, the extra of that name is not installed", file=sys.stderr)
+        return []
+    script = "from agentic_qt.devtools.bench.commanding import main; main()"  # it imports what this module may not
+    page, command, ratio = run_script(script, _few(options), max(10, options.repetitions // 10))
+    rate = f"commands/s by fdatasync/s {1 / ratio:.2f}, should be {LEAST_COMMANDS:g} or more"
+    return [
+        Row(name="write 4 kB and fdatasync (wall time)", value=page * 1e6, unit="us"),
+        Row(
+            name=f"a command on SQLite, one writer ({rate})",
+            value=command * 1e6,
+            unit="us",
+            ratio=ratio,
+            base="fdatasync",
+            limit=1 / LEAST_COMMANDS,
+        ),
+    ]
+
+
 _MEASUREMENTS: Mapping[str, Callable[[argparse.Namespace], list[Row]]] = {
     "calls": _calls,
     "paint": lambda options: paint.measure(_few(options)),
@@ -52,6 +77,7 @@ _MEASUREMENTS: Mapping[str, Callable[[argparse.Namespace], list[Row]]] = {
     "register": lambda options: registering.measure(_few(options), peers.environment() if options.peers else None),
     "digest": lambda options: digests.measure(options.rounds),
     "search": lambda options: searching.measure(_few(options)),
+    "commands": _commands,
 }
 
 

@@ -16,6 +16,7 @@ from agentic_qt.devtools.evaluation.tasks import Task
 from agentic_qt.testing.scripted import ScriptedModel, Turn, tool
 
 _SCRIPTED = "scripted:"
+_WEIGHTS = ".gguf"
 
 
 class UnknownModelError(ValueError):
@@ -56,9 +57,9 @@ class _Shared:
 class _Embedded:
     """One process for all tasks; the worked examples are those of the task's own application."""
 
-    def __init__(self) -> None:
+    def __init__(self, weights: Path | None = None) -> None:
         self._registry: Registry | None = None
-        self._chat_model = LocalChatModel(examples=self._examples)
+        self._chat_model = LocalChatModel(weights, examples=self._examples)
 
     @property
     def label(self) -> str:
@@ -112,7 +113,7 @@ def choose(model: str | None, name: str | None, environment: Mapping[str, str] =
     """Return the chat model that a command line names.
 
     Args:
-        model: ``embedded``, ``openai``, a base URL, ``scripted:FILE``; None: the embedded one where it is installed,
+        model: ``embedded``, ``openai``, a base URL, the path of a GGUF file, ``scripted:FILE``; None: the embedded one where it is installed,
             else the one that the environment names.
         name: The model's name at an endpoint.
         environment: Where ``OPENAI_BASE_URL``, ``OPENAI_API_KEY`` and ``OPENAI_MODEL`` are looked up.
@@ -132,9 +133,17 @@ def choose(model: str | None, name: str | None, environment: Mapping[str, str] =
         return _Embedded()
     if model.startswith(_SCRIPTED):
         return Script.read(Path(model.removeprefix(_SCRIPTED)))
+    if model.endswith(_WEIGHTS):
+        return _Embedded(_weights(Path(model)))
     if model != "openai" and "://" not in model:
-        raise UnknownModelError(f"{model!r} is neither embedded, openai, a base URL nor scripted:FILE")
+        raise UnknownModelError(f"{model!r} is neither embedded, openai, a base URL, a .gguf file nor scripted:FILE")
     return _Shared(_endpoint(None if model == "openai" else model, name, environment))
+
+
+def _weights(path: Path) -> Path:
+    if not path.is_file():
+        raise UnknownModelError(f"there is no file {path}")
+    return path
 
 
 def _endpoint(base_url: str | None, name: str | None, environment: Mapping[str, str]) -> ChatModel:

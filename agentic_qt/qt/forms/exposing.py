@@ -1,18 +1,17 @@
 """Making the forms of a window capabilities: those that declare themselves, and those named in code."""
 
-import time
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NotRequired, TypedDict, Unpack
 
 import shiboken6
 from PySide6.QtCore import QAbstractItemModel
 from PySide6.QtWidgets import QAbstractItemView, QComboBox, QWidget, QWizard
 
-from agentic_qt.core.approvals import DEFAULT_EXPIRY
 from agentic_qt.core.capability import Risk
 from agentic_qt.core.errors import DeclarationError
 from agentic_qt.core.registry import Registry
-from agentic_qt.qt.forms.form_tool import FormTool, GestureSettings, find_form_tool
+from agentic_qt.qt.forms.form_calls import GestureSettings
+from agentic_qt.qt.forms.form_tool import FormTool, find_form_tool
 from agentic_qt.qt.forms.lint import lint_form
 from agentic_qt.qt.forms.models import port_for
 from agentic_qt.qt.forms.options import FormOptions, OnSubmit, declared_options
@@ -22,7 +21,6 @@ from agentic_qt.qt.forms.synthesise import TOOL_NAME
 from agentic_qt.qt.forms.walker import is_form
 from agentic_qt.qt.forms.watching import WindowWatcher
 from agentic_qt.qt.forms.wizard import WizardPort
-from agentic_qt.qt.gestures.gesture import GestureTimes
 from agentic_qt.qt.scope import find_scope
 
 
@@ -85,11 +83,11 @@ class ExposedForms:
                 tool.dispose()
                 self._tools.remove(tool)
             return
-        for finding in lint_form(form):
-            self._lint(form, finding.message)
+        if tool is None or tool.options != options:
+            for finding in lint_form(form):
+                self._lint(form, finding.message)
         if tool is None:
-            port = WizardPort(form) if isinstance(form, QWizard) else FormPort(form)
-            tool = FormTool(port, options, registry=self._registry, gestures=self._gestures, in_code=False)
+            tool = FormTool(_port(form), options, registry=self._registry, gestures=self._gestures, in_code=False)
             self._tools.append(tool)
         tool.set_options(options)
         tool.change_later()
@@ -117,13 +115,32 @@ class ExposedForms:
             scope.lint(text)
 
 
+class FormToolOptions(TypedDict):
+    """What may be said of a form in code besides name, description and risk; everything has a default.
+
+    Attributes:
+        title: For people.
+        auto_submit: Submit after the approval that the risk demands, without a review; ignored for destructive ones.
+        on_submit: Called with each `Submission`, in place of a press of the submit button for a call.
+        validate: Called with the values before a submission; returns what is wrong, by field.
+        reset: Put the form to what it first held before each fill.
+        egress: Talks to the outside.
+        timeout: Seconds that the application may take after the submission.
+        examples: Pairs of a request in plain words and the input that it means.
+    """
+
+    title: NotRequired[str]
+    auto_submit: NotRequired[bool]
+    on_submit: NotRequired[OnSubmit | None]
+    validate: NotRequired[Validate | None]
+    reset: NotRequired[bool]
+    egress: NotRequired[bool]
+    timeout: NotRequired[float]
+    examples: NotRequired[Sequence[tuple[str, Any]]]
+
+
 def expose_forms(
-    window: QWidget,
-    *,
-    registry: Registry | None = None,
-    times: GestureTimes | None = None,
-    gesture_clock: Callable[[], float] = time.monotonic,
-    expiry: float = DEFAULT_EXPIRY,
+    window: QWidget, *, registry: Registry | None = None, gestures: GestureSettings | None = None
 ) -> ExposedForms:
     """Make every form of a window a capability, those that come later too.
 
@@ -133,12 +150,9 @@ def expose_forms(
     Args:
         window: Its widgets, docks and dialogs are looked at.
         registry: Where to register; None: that of the nearest window that has an assistant, waited for if need be.
-        times: The two times of the isolated gesture that Submit asks for.
-        gesture_clock: Seconds, monotonic.
-        expiry: Seconds until a form that nobody submits gives up.
+        gestures: How a press of Submit is judged, and how long a form waits for it.
     """
-    settings = GestureSettings(times=times or GestureTimes(), clock=gesture_clock, expiry=expiry)
-    return ExposedForms(window, registry, settings)
+    return ExposedForms(window, registry, gestures or GestureSettings())
 
 
 def form_tool(
@@ -146,20 +160,11 @@ def form_tool(
     *,
     name: str,
     description: str,
-    model: Any = None,
-    title: str = "",
     risk: Risk | str = Risk.MUTATING,
-    auto_submit: bool = False,
-    on_submit: OnSubmit | None = None,
-    validate: Validate | None = None,
-    reset: bool = False,
-    egress: bool = False,
-    timeout: float = 60.0,
-    examples: Sequence[tuple[str, Any]] = (),
+    model: Any = None,
     registry: Registry | None = None,
-    times: GestureTimes | None = None,
-    gesture_clock: Callable[[], float] = time.monotonic,
-    expiry: float = DEFAULT_EXPIRY,
+    gestures: GestureSettings | None = None,
+    **options: Unpack[FormToolOptions],
 ) -> FormTool:
     """Make one form a capability in code.
 
@@ -167,44 +172,30 @@ def form_tool(
         form: The form's widget.
         name: Of the capability.
         description: For the model.
+        risk: Of submitting it: ``"read"``, ``"mutating"`` or ``"destructive"``.
         model: A dataclass, a TypedDict or a pydantic model: the schema comes from it, and its fields, nested ones
             included, are found among those of the form; or a QDataWidgetMapper, which is told to submit.
-        title: For people.
-        risk: Of submitting it.
-        auto_submit: Submit after the approval that the risk demands, without a review; ignored for destructive ones.
-        on_submit: Called with each `Submission`, in place of a press of the submit button for a call.
-        validate: Called with the values before a submission; returns what is wrong, by field.
-        reset: Put the form to what it first held before each fill.
-        egress: Talks to the outside.
-        timeout: Seconds that the application may take after the submission.
-        examples: Pairs of a request in plain words and the input that it means.
-        registry: As for `expose_forms`, and so are the following.
-        times: The two times of the isolated gesture.
-        gesture_clock: Seconds, monotonic.
-        expiry: Seconds until a form that nobody submits gives up.
+        registry: As for `expose_forms`.
+        gestures: As for `expose_forms`.
+        **options: See `FormToolOptions`.
 
     Raises:
-        DeclarationError: The form is a tool already, or the type and the form do not fit.
+        DeclarationError: The form is a tool already, the risk is none, or the type and the form do not fit.
     """
     if is_form(form) or find_form_tool(form) is not None:
         said = form.property("toolName")
         raise DeclarationError(f"{form.objectName()!r} is the tool {said!r} already: it cannot be {name!r} too")
-    options = FormOptions(
-        name=name,
-        description=description,
-        title=title,
-        risk=Risk(risk),
-        auto_submit=auto_submit,
-        on_submit=on_submit,
-        validate=validate,
-        reset=reset,
-        egress=egress,
-        timeout=timeout,
-        examples=examples,
-    )
-    settings = GestureSettings(times=times or GestureTimes(), clock=gesture_clock, expiry=expiry)
-    port = port_for(form, model) if model is not None else WizardPort(form) if isinstance(form, QWizard) else None
-    return FormTool(port or FormPort(form), options, registry=registry, gestures=settings, in_code=True)
+    try:
+        judged = Risk(risk)
+    except ValueError as error:
+        raise DeclarationError(f"{name!r}: {error}") from None
+    said_of_it = FormOptions(name=name, description=description, risk=judged, **options)
+    port = _port(form) if model is None else port_for(form, model)
+    return FormTool(port, said_of_it, registry=registry, gestures=gestures or GestureSettings(), in_code=True)
+
+
+def _port(form: QWidget) -> FormPort:
+    return WizardPort(form) if isinstance(form, QWizard) else FormPort(form)
 
 
 def _signals(model: QAbstractItemModel) -> "tuple[Any, ...]":

@@ -19,12 +19,14 @@ class ButtonSet:
 
     Args:
         buttons: Those that can be used, in tree order.
+        values: What each stands for on the wire.
         exclusive: At most one is checked.
         size: How many there are, those that cannot be used included.
         labels: What stands beside each; None for nothing.
     """
 
     buttons: tuple[QAbstractButton, ...]
+    values: tuple[str, ...]
     exclusive: bool
     size: int
     labels: tuple[str | None, ...]

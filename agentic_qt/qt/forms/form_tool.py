@@ -1,78 +1,24 @@
-"""One form as a capability: what is registered for it, and what a call does to it.
+"""One form as a capability: what is registered for it, and when it is registered anew."""
 
-A form under review has its own approver (the review, step 6 of the route); the handler (step 7) then presses the
-submit button that the person chose. A form that submits by itself goes the ordinary way.
-"""
-
-import inspect
-import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import shiboken6
-from PySide6.QtCore import QObject, Qt, QTimer, Signal
-from PySide6.QtWidgets import QAbstractButton, QDialog, QWidget
+from PySide6.QtCore import QObject, Qt, QTimer
+from PySide6.QtWidgets import QAbstractButton, QWidget
 
-from agentic_qt.core.approvals import DEFAULT_EXPIRY, Approval, ApprovalRequest
-from agentic_qt.core.call import CallCancelled
 from agentic_qt.core.capability import Capability, Risk
-from agentic_qt.core.errors import CapabilityError
-from agentic_qt.core.events import AuditEvent, AuditKind
-from agentic_qt.core.flight import CallContext
 from agentic_qt.core.registry import Registry
 from agentic_qt.qt.binder import Binding, binder_of
 from agentic_qt.qt.forms.buttons import buttons_of
-from agentic_qt.qt.forms.fill import FillError
+from agentic_qt.qt.forms.form_calls import FormCalls, GestureSettings
 from agentic_qt.qt.forms.options import FormOptions
-from agentic_qt.qt.forms.port import FormPort, PortFilled, difference, kept
-from agentic_qt.qt.forms.review import Ending, Review
-from agentic_qt.qt.forms.states import FORM_ACTIVE, mark
+from agentic_qt.qt.forms.port import FormPort
+from agentic_qt.qt.forms.review import Ending
 from agentic_qt.qt.forms.submission import Submission
-from agentic_qt.qt.gestures.gesture import GestureTimes
-from agentic_qt.qt.loop import spawn
-from agentic_qt.schema.canonical import canonical, digest
-
-AWAITING_SUBMIT = "awaiting_submit"
-"""The message of the progress that a call under review reports."""
-
-_DIALOG_RESULTS = {QDialog.DialogCode.Accepted.value: "accepted", QDialog.DialogCode.Rejected.value: "rejected"}
-_ENDS = (AuditKind.EXECUTED, AuditKind.REJECTED)
-
-Key = tuple[str | None, str | None, str]
-"""Client, run and id: what tells calls apart."""
-
-_SHARE = 0.8  # of the handler's time that a person may take where policy asks nobody
-_DENIALS = {Ending.REJECTED: "person", Ending.EXPIRED: "expired"}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class GestureSettings:
-    """How presses on Submit are judged.
-
-    Args:
-        times: The two times of the isolated gesture.
-        clock: Seconds, monotonic.
-        expiry: Seconds until a review ends by itself.
-    """
-
-    times: GestureTimes = field(default_factory=GestureTimes)
-    clock: Callable[[], float] = time.monotonic
-    expiry: float = DEFAULT_EXPIRY
-
-
-class FormTool(QObject):
-    """The capability of one form; a child of its widget, and gone with it.
-
-    Signals:
-        tool_activated: The form was filled for a call: its id.
-        tool_cancelled: That call ended without a submission: its id.
-        submitted: Each `Submission`, by a person alone or for a call.
-    """
-
-    tool_activated = Signal(str)
-    tool_cancelled = Signal(str)
-    submitted = Signal(object)
+class FormTool(FormCalls):
+    """The capability of one form; a child of its widget, and gone with it."""
 
     def __init__(
         self,
@@ -83,18 +29,9 @@ class FormTool(QObject):
         gestures: GestureSettings,
         in_code: bool,
     ) -> None:
-        super().__init__(port.form)
-        self.port = port
-        self.options = options
+        super().__init__(port, options, gestures)
         self.in_code = in_code
-        self.submission: Submission | None = None
-        self.review: Review | None = None
-        self._gestures = gestures
-        self._context: CallContext | None = None
-        self._active: Key | None = None  # the call that has the form
-        self._reviewed: Key | None = None  # the call that a person submitted, until its handler begins
-        self._undo: Any = None
-        self._registry = registry
+        self._fixed_registry = registry
         self._binding: Binding | None = None
         self._listening: list[QAbstractButton] = []
         self._later = QTimer(self, singleShot=True, interval=0)
@@ -102,14 +39,14 @@ class FormTool(QObject):
         self._bind()
 
     @property
-    def form(self) -> QWidget:
-        """The form's widget."""
-        return self.port.form
-
-    @property
     def registration(self) -> Any:
         """The living registration; None while the form was never shown or no window has a registry."""
         return None if self._binding is None else self._binding.registration
+
+    @property
+    def registry(self) -> Registry | None:
+        """The registry in force, or None."""
+        return binder_of(self.form, self._fixed_registry).registry
 
     def change_later(self) -> None:
         """Read the form again in the next turn of the loop: something about it may have changed."""
@@ -117,7 +54,7 @@ class FormTool(QObject):
 
     def refresh(self) -> None:
         """Register the form as it is now, when its fields, options or words changed; a call under way goes first."""
-        if self._active or self._binding is None:
+        if self.is_active or self._binding is None:
             return
         self._listen()
         old = self._binding.capability
@@ -140,14 +77,6 @@ class FormTool(QObject):
                 self.review.end(Ending.CHANGED)
             self.change_later()
 
-    def undo(self) -> tuple[str, ...]:
-        """Put the fields back to what they held before the last call; returns those that could not be.
-
-        What the application did at the submission is its own to take back.
-        """
-        before, self._undo = self._undo, None
-        return () if before is None else self.port.put_back(before)
-
     def dispose(self) -> None:
         """Take the capability back; a review ends, and the form stays as ever."""
         if self.review is not None:
@@ -161,7 +90,7 @@ class FormTool(QObject):
     # What is registered
 
     def _bind(self) -> None:
-        binder = binder_of(self.form, self._registry)
+        binder = binder_of(self.form, self._fixed_registry)
         self._binding = binder.add(self._capability())
         self._listen()
         binder.resolve()
@@ -171,38 +100,35 @@ class FormTool(QObject):
         if binding is None:
             return
         if shiboken6.isValid(self.port.form):
-            binder_of(self.form, self._registry).drop(binding)
+            binder_of(self.form, self._fixed_registry).drop(binding)
         else:
             binding.withdraw()
 
     def _capability(self) -> Capability:
         options, reads = self.options, self.options.risk is Risk.READ
-        reviewed = self._is_reviewed()
+        reviewed = self.is_reviewed
         return Capability(
             name=options.name,
             description=options.description,
             input_schema=self.port.schema(),
             risk=options.risk,
-            handler=self._run,
+            handler=self.run,
             available=self._available,
-            preview=None if reads else self._preview,
-            approver=self._approve if reviewed and not reads else None,
+            preview=None if reads else self.preview,
+            approver=self.approve if reviewed and not reads else None,
             egress=options.egress,
             examples=options.examples,
             # A read that is reviewed waits for the person in its handler.
-            timeout=options.timeout + (self._gestures.expiry if reviewed and reads else 0.0),
+            timeout=options.timeout + (self.gestures.expiry if reviewed and reads else 0.0),
             title=options.title,
             undoable=None if self._submits() else True,
         )
-
-    def _is_reviewed(self) -> bool:
-        return not self.options.submits_by_itself and bool(buttons_of(self.form).submit)
 
     def _submits(self) -> bool:
         return self.options.on_submit is not None or bool(buttons_of(self.form).submit)
 
     def _available(self) -> bool | str:
-        if self._active or self._binding is None or self.registration is None:
+        if self.is_active or self._binding is None or self.registration is None:
             return True
         if self.port.schema() == self._binding.capability.input_schema:
             return True
@@ -222,222 +148,7 @@ class FormTool(QObject):
         pressed = self.sender()
         name = pressed.objectName() if isinstance(pressed, QObject) else ""
         submission = Submission(self.form, self.port.values(secret=True), agent_invoked=False, button=name)
-        self._tell(submission)
-
-    # Step 6
-
-    def _preview(self, *, ctx: CallContext, **values: Any) -> dict[str, Any]:
-        if self._active and self._active != _key(ctx):
-            raise self._busy()
-        self._context = ctx
-        review = self.review
-        if review is None:
-            self._refuse_wrong(values)
-            return {"changes": self.port.changes(values), "kept": kept(self.port.values(), values)}
-        if values == review.given:
-            facts = dict(review.facts)
-        else:
-            old = review.filled.old
-            facts = {"changes": difference(old, values), "kept": kept(old, values)}
-        if review.submitted and self.port.values(secret=True) != review.submitted:
-            facts["changed_after_submit"] = True  # somebody typed on: what was submitted is not there any more
-        return facts
-
-    async def _approve(self, request: ApprovalRequest) -> Approval:
-        review = self._open(_key(request), request.input)
-        review.facts = request.facts
-        ending = Ending.CHANGED
-        try:
-            ending = await review.wait(self._gestures.expiry)
-        finally:
-            if ending is not Ending.SUBMITTED:
-                self._close(review, ending)
-        if ending is not Ending.SUBMITTED:
-            code = _DENIALS.get(ending, "cancelled")
-            return Approval(request_id=request.id, digest=request.digest, granted=False, code=code)
-        self._reviewed = _key(request)
-        self._release_with_call(self._reviewed, review)
-        new_input = review.edited_input()
-        target_id = None if request.target is None else request.target.id
-        signed = request.digest
-        if new_input is not None:
-            signed = digest(canonical({"input": new_input, "name": request.name, "targetId": target_id}))
-        return Approval(request_id=request.id, digest=signed, granted=True, input=new_input)
-
-    def _release_with_call(self, key: Key, review: Review) -> None:
-        """Let the form go when its call ends before the handler begins: a gate may still refuse it."""
-        registry = binder_of(self.form, self._registry).registry
-        if registry is None:
-            return
-
-        def noted(event: AuditEvent) -> None:
-            if event.kind in (AuditKind.EXECUTING, *_ENDS) and _key(event) == key:
-                remove()
-                if event.kind in _ENDS and self._reviewed == key:
-                    self._close(review, Ending.CHANGED)
-
-        remove = registry.audit(noted)
-
-    # Step 7
-
-    async def _run(self, *, ctx: CallContext, **values: Any) -> dict[str, Any]:
-        if self._active and self._active != _key(ctx):
-            raise self._busy()
-        self._context = ctx
-        review = self.review
-        if review is not None and self._reviewed == _key(ctx):
-            self._reviewed = None
-        elif self._is_reviewed():
-            review = await self._review_here(ctx, values)
-        else:
-            review = None
-            self._fill_alone(_key(ctx), values)
-        button = review.button if review is not None else None
-        try:
-            return await self._submit(ctx.call_id, button)
-        finally:
-            self._release()
-
-    async def _review_here(self, ctx: CallContext, values: Mapping[str, Any]) -> Review:
-        """The person submits although nobody had to approve: a read, or what policy lets run."""
-        expiry = self._gestures.expiry
-        if self.options.risk is not Risk.READ:  # within the handler's time, and the lane is held meanwhile
-            expiry = min(expiry, self.options.timeout * _SHARE)
-        review = self._open(_key(ctx), values)
-        ending = Ending.CHANGED
-        try:
-            ending = await review.wait(expiry)
-        finally:
-            if ending is not Ending.SUBMITTED:
-                self._close(review, ending)
-        if ending is Ending.SUBMITTED:
-            return review
-        if ending in _DENIALS:
-            raise CapabilityError(_DENIALS[ending], "The person did not submit the form; nothing was done.")
-        raise CallCancelled
-
-    def _fill_alone(self, key: Key, values: Mapping[str, Any]) -> None:
-        self._refuse_wrong(values)
-        self._fill(key, values)
-        mark(self.form, FORM_ACTIVE, value=True)
-        self.tool_activated.emit(key[-1])
-
-    async def _submit(self, call_id: str, button: QAbstractButton | None) -> dict[str, Any]:
-        form, window, validate = self.form, self.form.window(), self.options.validate
-        public, everything = self.port.values(), self.port.values(secret=True)
-        problems = (validate(everything) or {}) if validate is not None and button is None else {}
-        buttons = buttons_of(form)
-        pressed = button or (buttons.submit[0] if buttons.submit else None)
-        submission = Submission(
-            form,
-            everything,
-            agent_invoked=True,
-            call_id=call_id,
-            button=pressed.objectName() if pressed is not None else "",
-        )
-        if problems:
-            self._take_back(call_id)
-            submission.fail("not_accepted", "The form does not take these values", fields=problems)
-            await submission.answer()
-        if pressed is not None and not pressed.isEnabled():
-            self._take_back(call_id)
-            raise self._no_button()
-        self.submission = submission
-        if not self.port.submit():
-            raise CapabilityError("not_written", "The data behind the form could not be written.")
-        self._tell(submission)
-        if self.options.on_submit is None and pressed is not None:
-            pressed.click()
-        answer = await submission.answer()
-        result: dict[str, Any] = {"submitted": public}
-        if submission.responded or answer is not None:
-            result["response"] = answer
-        if shiboken6.isValid(window) and isinstance(window, QDialog) and not window.isVisible():
-            result["result"] = _DIALOG_RESULTS.get(window.result(), window.result())
-        return result
-
-    def _tell(self, submission: Submission) -> None:
-        self.submitted.emit(submission)
-        if self.options.on_submit is not None:
-            answer = self.options.on_submit(submission)
-            if submission.agent_invoked and answer is not None:
-                submission.respond_with(answer)
-            elif inspect.iscoroutine(answer):
-                spawn(answer)
-
-    # The form in the hands of one call
-
-    def _open(self, key: Key, values: Mapping[str, Any]) -> Review:
-        if self._active:
-            raise self._busy()
-        context = self._context
-        filled = self._fill(key, values)
-        if not any(button.isEnabled() for button in buttons_of(self.form).submit):
-            self.undo()
-            self._release()
-            raise self._no_button()
-        review = self.review = Review(
-            self.port,
-            buttons_of(self.form),
-            given=dict(values),
-            filled=filled,
-            validate=self.options.validate,
-            times=self._gestures.times,
-            clock=self._gestures.clock,
-        )
-        if context is not None and _key(context) == key:
-            context.progress(0, 1, AWAITING_SUBMIT)
-        self.tool_activated.emit(key[-1])
-        return review
-
-    def _fill(self, key: Key, values: Mapping[str, Any]) -> PortFilled:
-        self._active = key
-        try:
-            filled = self.port.fill(values, reset=self.options.reset)
-        except FillError as error:
-            self._release()
-            left = f" These fields could not be put back: {', '.join(error.left)}." if error.left else ""
-            raise CapabilityError(
-                error.code, f"{error}.{left}", applied={"left": list(error.left)} if error.left else False
-            ) from None
-        except BaseException:
-            self._release()
-            raise
-        self._undo = filled.before
-        return filled
-
-    def _refuse_wrong(self, values: Mapping[str, Any]) -> None:
-        issues = self.port.check(values)
-        if issues:
-            raise CapabilityError("invalid_input", "; ".join(f"{issue.pointer}: {issue.message}" for issue in issues))
-
-    def _close(self, review: Review, ending: Ending) -> None:
-        """End a call that was not submitted: the form holds again what it held, unless somebody reset it."""
-        key = self._active
-        if ending not in (Ending.RESET, Ending.GONE) and shiboken6.isValid(self.port.form):
-            self.port.put_back(review.filled.before)
-            self._undo = None
-        self._release()
-        if key is not None and shiboken6.isValid(self):
-            self.tool_cancelled.emit(key[-1])
-
-    def _take_back(self, call_id: str) -> None:
-        self.undo()
-        self.tool_cancelled.emit(call_id)
-
-    def _release(self) -> None:
-        self.review = self.submission = self._context = None
-        self._active = self._reviewed = None
-        if shiboken6.isValid(self) and shiboken6.isValid(self.port.form):
-            mark(self.form, FORM_ACTIVE, value=None)
-            self.change_later()
-
-    def _no_button(self) -> CapabilityError:
-        return CapabilityError("submit_disabled", "The form's submit button is disabled with these values.")
-
-    def _busy(self) -> CapabilityError:
-        hint = "Another call has this form. Wait until it is submitted or cancelled."
-        return CapabilityError("form_busy", hint, status="busy", retryable=True)
+        self.tell(submission)
 
 
 _REPLACEABLE = (
@@ -452,10 +163,6 @@ _REPLACEABLE = (
     "title",
     "undoable",
 )
-
-
-def _key(call: CallContext | ApprovalRequest | AuditEvent) -> Key:
-    return call.client, call.run, call.call_id
 
 
 def find_form_tool(form: QWidget) -> FormTool | None:

@@ -25,6 +25,8 @@ def normal_input(fields: Iterable[Field], values: Mapping[str, Any]) -> dict[str
 def check_fields(fields: Iterable[Field], values: Mapping[str, Any]) -> tuple[Issue, ...]:
     """Return everything that is wrong with an input, at most `MAX_ISSUES`; empty when nothing is."""
     known = list(fields)
+    if not isinstance(values, Mapping):  # whatever its annotation says, it comes from a stranger
+        return (_issue("", "type", "must be an object", "an object"),)
     try:
         freeze(dict(values))
     except InputError as error:

@@ -22,6 +22,8 @@ def mark(widget: QWidget, name: str, *, value: bool | None) -> None:
     if widget.property(name) == value:
         return
     widget.setProperty(name, value)
+    if not widget.style().inherits("QStyleSheetStyle"):
+        return  # no style sheet in force: nothing looks at properties
     for one in (widget, *widget.findChildren(QWidget)):
         style = one.style()
         style.unpolish(one)

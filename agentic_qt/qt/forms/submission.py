@@ -9,8 +9,6 @@ from PySide6.QtWidgets import QWidget
 from agentic_qt.core.errors import CapabilityError
 from agentic_qt.schema.canonical import pointer_token
 
-_ABSENT = object()
-
 
 class Submission:
     """One submission of a form, by a person alone or for a call of an agent.
@@ -22,6 +20,7 @@ class Submission:
             by itself.
         call_id: Of that call; empty when a person submits alone.
         button: The objectName of the button that was pressed; empty when there is none.
+        responded: Whether somebody gave a result.
     """
 
     def __init__(
@@ -32,7 +31,8 @@ class Submission:
         self.agent_invoked = agent_invoked
         self.call_id = call_id
         self.button = button
-        self._answer: Any = _ABSENT
+        self.responded = False
+        self._answer: Any = None
         self._error: CapabilityError | None = None
 
     def respond_with(self, answer: Awaitable[Any] | Any) -> None:
@@ -40,8 +40,9 @@ class Submission:
 
         The last answer counts; when a person submits alone, nobody reads it.
         """
-        self._drop()
-        self._answer = answer
+        if inspect.iscoroutine(self._answer):
+            self._answer.close()
+        self._answer, self.responded = answer, True
 
     def fail(
         self,
@@ -65,25 +66,15 @@ class Submission:
         parts += [f"{pointer_token(key)}: {problem}" for key, problem in (fields or {}).items()]
         self._error = CapabilityError(code, "; ".join(parts), retryable=retryable, applied=applied)
 
-    @property
-    def responded(self) -> bool:
-        """Whether somebody gave a result."""
-        return self._answer is not _ABSENT
-
     async def answer(self) -> Any:
         """Return the result, awaited; None when nobody responded.
 
         Raises:
             CapabilityError: The submission failed.
         """
-        answer, self._answer = self._answer, _ABSENT
+        answer, self._answer = self._answer, None
         if inspect.isawaitable(answer):
             answer = await answer
         if self._error is not None:
             raise self._error
-        return None if answer is _ABSENT else answer
-
-    def _drop(self) -> None:
-        if inspect.iscoroutine(self._answer):
-            self._answer.close()
-        self._answer = _ABSENT
+        return answer

@@ -66,24 +66,30 @@ def schema_of(fields: Iterable[Field], profile: Profile = "strict", *, defaults:
 def field_schema(field: Field, profile: Profile = "strict", *, defaults: bool = True) -> JsonSchema:
     """Return the JSON Schema of one field, with its description."""
     adapter, control = field.adapter, field.control
-    live = not any(name != field.gate for name in field.depends_on)
-    schema = adapter.schema(control, profile, required=field.required, live=live)
+    waits_for = [name for name in field.depends_on if name != field.gate] if field.depends_on else []
+    schema = adapter.schema(control, profile, required=field.required, live=not waits_for)
     if profile == "chromium":
         description = field.description
         if schema.get("format") == "date":
             description = f"{description} ({_DATES})" if description else _DATES
         return schema | {"description": description} if description else schema
-    needs = f"only when {field.gate} is true" if field.gate is not None else ""
-    depends = [name for name in field.depends_on if name != field.gate]
-    description = joined((
-        field.description,
-        adapter.note(control) if live else f"the options depend on {', '.join(depends)}",
-        needs,
-    ))  # fmt: skip
+    notes = adapter.note(control) if not waits_for else f"the options depend on {', '.join(waits_for)}"
+    if field.gate is not None:
+        notes = joined((notes, f"only when {field.gate} is true"))
+    description = joined((field.description, notes)) if notes else field.description
     if description:
         schema["description"] = description
     if defaults and not field.sensitive:
         value = adapter.default(control)
-        if value is not None:
+        if value is not None and _may_be(schema, value):
             schema["default"] = value
     return schema
+
+
+def _may_be(schema: JsonSchema, value: Any) -> bool:
+    """Return whether a current value is one that a call may give: a required box may still be unchecked."""
+    if "enum" in schema:
+        return value in schema["enum"]
+    if "minimum" in schema or "maximum" in schema:
+        return bool(schema.get("minimum", value) <= value <= schema.get("maximum", value))
+    return bool(value == schema.get("const", value))

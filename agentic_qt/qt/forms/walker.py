@@ -5,8 +5,8 @@ controls, follows the focus chain, and keeps the fields in a checkable box wheth
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal, cast
 
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QAction
@@ -16,14 +16,14 @@ from PySide6.QtWidgets import (
     QAbstractSpinBox,
     QDialogButtonBox,
     QGroupBox,
-    QLCDNumber,
     QLabel,
+    QLCDNumber,
     QMenu,
     QMenuBar,
     QProgressBar,
     QRadioButton,
     QScrollArea,
-    QStackedWidget,
+    QStackedLayout,
     QStatusBar,
     QTabBar,
     QToolBar,
@@ -33,6 +33,7 @@ from PySide6.QtWidgets import (
 )
 
 from agentic_qt.qt.forms.adapters.base import Adapter, Profile
+from agentic_qt.qt.forms.adapters.check import value_of
 from agentic_qt.qt.forms.adapters.registry import BUTTONS, CHECK, adapter_of
 from agentic_qt.qt.forms.fields import ButtonSet, Dropped, Dropping, Field, FormFields
 from agentic_qt.qt.forms.labels import Labels, as_browser, describe, describe_group, group_box_of, own_text
@@ -83,6 +84,23 @@ def is_form(widget: QObject) -> bool:
     return b"toolName" in names and b"toolDescription" in names
 
 
+@dataclass(kw_only=True, slots=True, eq=False)
+class _Scope:
+    """What one walk is about.
+
+    Args:
+        form: The form's widget.
+        profile: By whose rules.
+        visible: The form is on the screen.
+        shared_keys: The key of the exclusive buttons in each container, once it was asked for.
+    """
+
+    form: QWidget
+    profile: Profile
+    visible: bool
+    shared_keys: dict[QWidget, str | None] = field(default_factory=dict)
+
+
 def walk(form: QWidget, profile: Profile = "strict") -> FormFields:
     """Return the fields of a form that can be used now, and what was left out for a reason worth telling."""
     labels = Labels(form)
@@ -111,7 +129,7 @@ def walk(form: QWidget, profile: Profile = "strict") -> FormFields:
 
 
 def _controls(form: QWidget, profile: Profile) -> Iterator[_Found]:
-    yield from _inside(form, _Place(), form, profile)
+    yield from _inside(form, _Place(), _Scope(form=form, profile=profile, visible=form.isVisible()))
     for action in form.actions():
         properties = declared(action)
         if action.isCheckable() and "toolParamName" in properties and not is_on(properties.get("toolExclude", False)):
@@ -121,7 +139,7 @@ def _controls(form: QWidget, profile: Profile) -> Iterator[_Found]:
             )
 
 
-def _inside(parent: QWidget, place: _Place, form: QWidget, profile: Profile) -> Iterator[_Found]:
+def _inside(parent: QWidget, place: _Place, scope: _Scope) -> Iterator[_Found]:
     only_direct = Qt.FindChildOption.FindDirectChildrenOnly
     children = parent.findChildren(QWidget, options=only_direct)
     if isinstance(parent, QScrollArea):
@@ -133,18 +151,18 @@ def _inside(parent: QWidget, place: _Place, form: QWidget, profile: Profile) -> 
         properties = declared(child)
         if child.isWindow() or (properties and _is_left_out(properties)):
             continue
-        here = _place_of(child, place, form, profile)
+        here = _place_of(child, place, scope)
         adapter = adapter_of(child, properties.get("toolParamType"))
         if adapter is not None:
-            found = _found(child, adapter, properties, here, form, profile)
+            found = _found(child, adapter, properties, here, scope)
             yield found
             if isinstance(child, QGroupBox):
-                yield from _inside(child, _in_box(child, found, here, profile), form, profile)
+                yield from _inside(child, _in_box(child, found, here, scope.profile), scope)
         elif _is_closed(child):
             if "toolParamName" in properties:
-                yield _found(child, None, properties, here, form, profile)
+                yield _found(child, None, properties, here, scope)
         else:
-            yield from _inside(child, here, form, profile)
+            yield from _inside(child, here, scope)
 
 
 def _is_closed(widget: QWidget) -> bool:
@@ -159,29 +177,24 @@ def _is_left_out(properties: dict[str, Any]) -> bool:
     return is_inner_form or is_on(properties.get("toolExclude", False))
 
 
-def _place_of(child: QWidget, place: _Place, form: QWidget, profile: Profile) -> _Place:
+def _place_of(child: QWidget, place: _Place, scope: _Scope) -> _Place:
     enabled = place.enabled and not child.testAttribute(_DISABLED)
-    hidden = place.hidden or (profile == "strict" and _is_hidden(child, form))
+    hidden = place.hidden or (scope.profile == "strict" and _is_hidden(child, scope))
     if enabled == place.enabled and hidden == place.hidden:
         return place
     return replace(place, enabled=enabled, hidden=hidden)
 
 
 def _found(
-    widget: QWidget,
-    adapter: Adapter | None,
-    properties: dict[str, Any],
-    place: _Place,
-    form: QWidget,
-    profile: Profile,
+    widget: QWidget, adapter: Adapter | None, properties: dict[str, Any], place: _Place, scope: _Scope
 ) -> _Found:
     role: Role = "other"
     key = key_of(widget, properties)
     if isinstance(widget, QAbstractButton):
         role = _role(widget)
         if "toolParamName" not in properties:
-            key = _key_of_button(widget, key, form)
-    usable = place.enabled and not place.hidden and adapter is not None and adapter.usable(widget, profile)
+            key = _key_of_button(widget, key, scope)
+    usable = place.enabled and not place.hidden and adapter is not None and adapter.usable(widget, scope.profile)
     return _Found(
         key=key, control=widget, adapter=adapter, role=role, properties=properties, usable=usable, gate=place.gate
     )
@@ -200,36 +213,42 @@ def _role(button: QAbstractButton) -> Role:
     return "check"
 
 
-def _key_of_button(button: QAbstractButton, own: str, form: QWidget) -> str:
+def _key_of_button(button: QAbstractButton, own: str, scope: _Scope) -> str:
     """Return the key of a button that names none itself: that of its group, or of the box around exclusive siblings."""
     group = button.group()
     if group is not None:
-        key = key_of(group, declared(group))
-        if key:
-            return key
+        return key_of(group, declared(group)) or own
     parent = button.parentWidget()
-    if group is not None or not button.autoExclusive() or parent is None:
+    if parent is None or not button.autoExclusive():
         return own
-    only_direct = Qt.FindChildOption.FindDirectChildrenOnly
+    if parent not in scope.shared_keys:
+        scope.shared_keys[parent] = _shared_key(parent, scope.form)
+    shared = scope.shared_keys[parent]
+    return own if shared is None else shared
+
+
+def _shared_key(parent: QWidget, form: QWidget) -> str | None:
+    """Return the key of exclusive buttons beside each other; None when there is but one, which is no group."""
     siblings = [
-        other
-        for other in parent.findChildren(QAbstractButton, options=only_direct)
-        if other.autoExclusive() and other.group() is None and other.property("toolParamName") is None
+        button
+        for button in parent.findChildren(QAbstractButton, options=Qt.FindChildOption.FindDirectChildrenOnly)
+        if button.autoExclusive() and button.group() is None and button.property("toolParamName") is None
     ]
-    if len(siblings) < 2:  # one alone is no group
-        return own
+    if len(siblings) == 1:
+        return None
     return "" if parent is form else key_of(parent, declared(parent))
 
 
-def _is_hidden(widget: QWidget, form: QWidget) -> bool:
+def _is_hidden(widget: QWidget, scope: _Scope) -> bool:
     """Return whether somebody hid a widget; the pages of tabs, stacks, tool boxes and wizards take turns."""
     if not widget.isHidden() or isinstance(widget, QWizardPage):
         return False
     # Until its window is shown, a widget counts as hidden although nobody hid it.
-    if not form.isVisible() and not widget.testAttribute(Qt.WidgetAttribute.WA_WState_ExplicitShowHide):
+    if not scope.visible and not widget.testAttribute(Qt.WidgetAttribute.WA_WState_ExplicitShowHide):
         return False
     parent = widget.parentWidget()
-    return not isinstance(parent, QStackedWidget | QToolBox)
+    takes_turns = isinstance(parent, QToolBox) or isinstance(parent.layout() if parent else None, QStackedLayout)
+    return not takes_turns
 
 
 def _why_dropped(group: list[_Found]) -> Dropping | None:
@@ -256,13 +275,12 @@ def _field(form: QWidget, key: str, group: list[_Found], size: int, labels: Labe
     is_set = first.role == "radio" or (size if profile == "strict" else len(group)) > 1
     if is_set and first.role != "other" and not isinstance(first.control, QAction):
         return _set_field(form, key, group, size, labels, profile)
-    assert first.adapter is not None  # noqa: S101 - what has none is no field
     texts = labels.of(first.control)
     description = describe(first.control, first.properties, texts, profile)
     return Field(
         key=key,
         control=first.control,
-        adapter=first.adapter,
+        adapter=cast("Adapter", first.adapter),  # what has none was dropped
         widgets=(first.control,),
         label=for_people(as_browser(texts)) or description.strip() or key,
         description=description,
@@ -286,6 +304,7 @@ def _set_field(
         title = for_people(as_browser(texts[0]))
     control = ButtonSet(
         buttons=buttons,
+        values=tuple(value_of(found.control, found.properties) for found in group),
         exclusive=first.role == "radio",
         size=size,
         labels=tuple(as_browser(text) or None for text in texts),

@@ -256,7 +256,12 @@ def _label(request: ApprovalRequest, name: str) -> str:
     properties = request.input_schema.get("properties", {})
     # A name that is not declared is the model's word: it is shown to the letter.
     declared = isinstance(properties, Mapping) and name in properties
-    return exact(label_of(name, request.input_schema) if declared else name)
+    if not declared:
+        return exact(name)
+    label = exact(label_of(name, request.input_schema))
+    if isinstance(properties[name], Mapping) and properties[name].get("x-free-text") is True:
+        return translate("agentic_qt", "{label} (written by the model)").format(label=label)
+    return label
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -208,7 +208,7 @@ FORM = """<ui version="4.0"><class>Form</class><widget class="QWidget" name="tri
 </layout></widget></ui>"""
 
 
-async def test_without_the_library_the_properties_are_inert():
+def test_without_the_library_the_properties_are_inert():
     script = f"FORM = {FORM!r}\n{INERT}"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=50, check=False)
     assert done.stdout.splitlines() == ["trip.book ['Hanoi']", "not importable"], done.stderr

@@ -1,7 +1,7 @@
 """Filling a form: all of it or nothing, as a person would, each after what it depends on."""
 
-import shiboken6
 import pytest
+import shiboken6
 from PySide6.QtCore import QDate, QLocale, QRegularExpression, Qt
 from PySide6.QtGui import QDoubleValidator, QRegularExpressionValidator, QUndoStack
 from PySide6.QtWidgets import (
@@ -283,6 +283,14 @@ def test_what_cannot_be_chosen_is_not_offered(make_form):
     combo.model().item(2).setEnabled(False)
     form = make_form(("c", combo))
     assert issues(form, {"c": "b"}) == ("invalid_input", {"/c": "enum"})
+
+
+def test_the_value_of_a_disabled_item_is_not_taken_for_the_text_of_another(make_form):
+    combo = QComboBox()
+    combo.addItem("Size", "7")
+    combo.addItem("Large", "Size")
+    combo.model().item(1).setEnabled(False)
+    assert issues(make_form(("c", combo)), {"c": "Size"}) == ("invalid_input", {"/c": "enum"})
 
 
 def test_options_that_change_are_seen(make_form):

@@ -44,9 +44,12 @@ VALUES = {
 EXPECTED = {
     "line": {"type": "string", "maxLength": 20, "description": "One line"},
     "pin": {"type": "string"},
-    "guests": {"type": "integer", "minimum": 1, "maximum": 12, "description": "in people; 1 = just me", "default": 1},
+    "guests": {
+        "type": "integer", "minimum": 1, "maximum": 12, "description": "in people; 1 = just me", "default": 1,
+    },
     "price": {
-        "type": "number", "minimum": 0, "maximum": 99.95, "multipleOf": 0.01, "description": "(unit: EUR)", "default": 0,
+        "type": "number", "minimum": 0, "maximum": 99.95, "multipleOf": 0.01, "description": "(unit: EUR)",
+        "default": 0,
     },
     "partial": {
         "type": "string", "enum": ["unchecked", "partly", "checked"], "description": "Some", "default": "unchecked",

@@ -98,7 +98,7 @@ def text(form, name):
 async def test_a_dataclass_gives_the_schema_and_nested_values_reach_their_fields():
     form = customer_form()
     stage = FormStage(form)
-    tool = form_tool(form, name="customer.save", description="Save.", model=Customer, gesture_clock=stage.clock)
+    tool = form_tool(form, name="customer.save", description="Save.", model=Customer, gestures=stage.gestures)
     schema = tool.port.schema()
     assert list(schema["properties"]) == ["name", "address", "level"]
     assert schema["properties"]["address"]["required"] == ["street", "city"]
@@ -125,7 +125,7 @@ async def wait_for_review(tool):
 async def test_an_edit_of_a_nested_field_is_a_nested_input():
     form = customer_form()
     stage = FormStage(form)
-    tool = form_tool(form, name="customer.save", description="Save.", model=Customer, gesture_clock=stage.clock)
+    tool = form_tool(form, name="customer.save", description="Save.", model=Customer, gestures=stage.gestures)
     await stage.open()
     task = stage.call({"name": "Ada", "address": {"street": "Main 1", "city": "Hue"}}, name="customer.save")
     await wait_for_review(tool)
@@ -172,7 +172,7 @@ async def test_a_typed_dict_and_a_pydantic_model_will_do():
 
 async def test_a_field_that_the_form_lacks_is_told_when_it_is_declared(qapp):
     form = QWidget()
-    with pytest.raises(DeclarationError, match="has no field for .name."):
+    with pytest.raises(DeclarationError, match=r"has no field for .name."):
         form_tool(form, name="customer.save", description="Save.", model=Customer)
 
 

@@ -3,10 +3,11 @@
 import asyncio
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QAccessible
+from PySide6.QtCore import QBuffer, QByteArray, QEvent, QPointF, Qt
+from PySide6.QtGui import QAccessible, QKeyEvent, QMouseEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QDialogButtonBox, QTabWidget, QWidget
+from PySide6.QtUiTools import QUiLoader
+from PySide6.QtWidgets import QApplication, QDialogButtonBox, QTabWidget, QWidget
 
 from agentic_qt.core.call import Status
 from agentic_qt.core.policy import Decision, Policy
@@ -15,6 +16,21 @@ from tests.support.approval_stage import settle, until
 from tests.support.form_stage import FormStage, make_form, outcome_of
 
 pytestmark = pytest.mark.anyio
+
+FORM = """<ui version="4.0"><class>Form</class><widget class="QWidget" name="trip">
+<property name="toolName" stdset="0"><string notr="true">trip.book</string></property>
+<property name="toolDescription" stdset="0"><string notr="true">Book a trip.</string></property>
+<layout class="QVBoxLayout" name="rows">
+<item><widget class="QLineEdit" name="city"><property name="text"><string>Hanoi</string></property></widget></item>
+<item><widget class="QPushButton" name="book"><property name="text"><string>Book</string></property></widget></item>
+</layout></widget></ui>"""
+
+
+def load_form():
+    buffer = QBuffer()
+    buffer.setData(QByteArray(FORM.encode()))
+    buffer.open(QBuffer.OpenModeFlag.ReadOnly)
+    return QUiLoader().load(buffer)
 
 
 async def test_the_form_is_filled_and_waits_until_a_person_presses_submit():
@@ -81,6 +97,29 @@ async def test_code_cannot_press_submit_for_the_person():
     assert stage.booked == []
     stage.press_submit()
     assert (await outcome_of(task)).ok
+
+
+async def test_events_that_code_made_up_submit_nothing():
+    stage = FormStage()
+    await stage.open()
+    task = await stage.begin({"city": "Hue"})
+    stage.pass_time()
+    where = QPointF(stage.button.rect().center())
+    for kind in (QEvent.Type.MouseButtonPress, QEvent.Type.MouseButtonRelease):
+        left = Qt.MouseButton.LeftButton
+        event = QMouseEvent(kind, where, stage.button.mapToGlobal(where), left, left, Qt.KeyboardModifier.NoModifier)
+        QApplication.sendEvent(stage.button, event)
+    for kind in (QEvent.Type.KeyPress, QEvent.Type.KeyRelease):
+        key = QKeyEvent(kind, Qt.Key.Key_Space, Qt.KeyboardModifier.NoModifier, " ")
+        QApplication.sendEvent(stage.button, key)
+    QApplication.sendEvent(
+        stage.city, QKeyEvent(QEvent.Type.KeyPress, Qt.Key.Key_Return, Qt.KeyboardModifier.NoModifier)
+    )
+    await settle()
+    assert not task.done()
+    assert stage.booked == []
+    task.cancel()
+    await asyncio.wait([task])
 
 
 async def test_a_press_right_after_the_fill_does_not_count_and_may_be_repeated():
@@ -228,6 +267,21 @@ async def test_a_form_that_goes_away_cancels_the_call(how, delete):
     outcome = await outcome_of(task)
     assert outcome.status is Status.CANCELLED
     assert stage.booked == []
+
+
+async def test_a_form_of_a_ui_file_may_be_deleted_under_review(delete):
+    """What C++ made counts as valid for longer than it lives."""
+    form = load_form()
+    stage = FormStage(form)
+    await stage.open()
+    (tool,) = stage.exposed.tools
+    task = stage.call({"city": "Hue"})
+    await until(lambda: task.done() or (tool.review is not None and tool.review.is_shown))
+    assert not task.done(), task.result()
+    del form
+    stage.place.removeWidget(stage.form)
+    delete(stage.form)
+    assert (await outcome_of(task)).status is Status.CANCELLED
 
 
 async def test_stop_ends_the_review_and_frees_the_form():

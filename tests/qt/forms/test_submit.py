@@ -116,6 +116,22 @@ async def test_the_slot_of_the_button_answers_through_a_future():
     assert (await outcome_of(task)).data == {"submitted": {"city": "Hue", "people": 1}, "response": {"found": 3}}
 
 
+async def test_stop_while_the_application_answers_cancels_and_frees_the_form():
+    """Probe auto_abort_while_responding; FC-03."""
+    stage = FormStage(make_form(toolAutoSubmit=True, toolReadOnly=True))
+    cancelled = []
+    stage.tool.tool_cancelled.connect(cancelled.append)
+    await stage.open()
+    future = asyncio.get_running_loop().create_future()
+    stage.button.clicked.connect(lambda: current_submission(stage.form).respond_with(future))
+    task = stage.call({"city": "Hue"}, id="c9")
+    await until(lambda: bool(stage.booked))
+    stage.registry.cancel("c9")
+    assert (await outcome_of(task)).status is Status.CANCELLED
+    assert cancelled == ["c9"]
+    assert not stage.tool.is_active
+
+
 async def test_field_errors_reach_the_model():
     """Probe respond_reject_error: the browser loses the reason."""
     seen = []
@@ -147,7 +163,7 @@ async def test_a_second_call_while_the_first_is_answered_is_busy():
 async def test_a_reset_after_the_submission_changes_nothing_of_the_outcome():
     """Probe auto_reset_in_handler: the browser reports it as cancelled."""
     stage = FormStage(make_form(toolAutoSubmit=True, toolReadOnly=True))
-    stage.button.clicked.connect(lambda: stage.city.clear())
+    stage.button.clicked.connect(stage.city.clear)
     await stage.open()
     outcome = await outcome_of(stage.call({"city": "Hue"}))
     assert outcome.data["submitted"]["city"] == "Hue"

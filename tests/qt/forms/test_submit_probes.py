@@ -99,11 +99,12 @@ class Play:
         begin = getattr(self, f"before_{action}", None)
         if begin is not None:
             begin()
-        stage = self.stage = FormStage(self.form)
+        stage = self.stage = FormStage(self.form, placed=self.dialog is None)
+        await stage.open()
         if self.dialog is not None:
             self.dialog.setParent(stage.window, Qt.WindowType.Dialog)
             self.dialog.show()
-        await stage.open()
+            stage.exposed.scan()
         task = stage.call(self.inputs[0] if self.inputs else {}, name="t", id="c1")
         await _until_it_waits(stage, task)
         if stage.tool.review is not None:
@@ -169,7 +170,7 @@ class Play:
         self.form.deleteLater()
 
     def move(self):
-        self.form.setParent(self.stage.elsewhere.parentWidget())
+        self.form.setParent(self.stage.window.statusBar())
         self.form.show()
 
     def rename(self):

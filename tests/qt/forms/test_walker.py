@@ -12,8 +12,9 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QRadioButton,
     QSpinBox,
-    QTabWidget,
+    QStackedLayout,
     QTableWidget,
+    QTabWidget,
     QVBoxLayout,
     QWidget,
 )
@@ -62,6 +63,18 @@ def test_the_pages_behind_the_current_tab_belong_to_the_form(make_form, shown):
         tabs.addTab(page, name)
     form = make_form(("tabs", tabs))
     form.setVisible(shown)
+    assert keys(form) == ["one", "two"]
+
+
+def test_the_pages_of_a_stacked_layout_belong_to_the_form(make_form):
+    container = QWidget()
+    stack = QStackedLayout(container)
+    for name in ("one", "two"):
+        page = QWidget()
+        QVBoxLayout(page).addWidget(QLineEdit(objectName=name))
+        stack.addWidget(page)
+    form = make_form(("container", container))
+    form.show()
     assert keys(form) == ["one", "two"]
 
 

@@ -116,3 +116,16 @@ def test_other_facts_stay_one_row(value: Any) -> None:
     payload = describe(make_request(facts={"found": value}))
     last = payload.sections[-1]
     assert (last.heading, [row.label for row in last.rows]) == ("Found by the application", ["Found"])
+
+
+def test_free_text_is_marked_as_written_by_the_model() -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "note": {"type": "string", "title": "Note", "x-free-text": True},
+            "email": {"type": "string", "title": "E-mail", "x-free-text": "yes"},
+        },
+    }
+    found = rows(input_schema=schema, input={"note": "Called today", "email": "ada@example.com"})
+    assert found["Note (written by the model)"].value.full == "Called today"
+    assert "E-mail" in found

@@ -11,6 +11,13 @@ depends_on = None
 
 def upgrade() -> None:
     """Make the tables."""
+    _make_audit()
+    _make_command()
+    _make_outbox()
+    _make_proposal()
+
+
+def _make_audit() -> None:
     op.create_table(
         "agentic_audit",
         sa.Column("entry_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
@@ -25,6 +32,9 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("entry_id"),
     )
     op.create_index(op.f("ix_agentic_audit_command_id"), "agentic_audit", ["command_id"], unique=False)
+
+
+def _make_command() -> None:
     op.create_table(
         "agentic_command",
         sa.Column("command_id", sa.String(length=200), nullable=False),
@@ -52,6 +62,9 @@ def upgrade() -> None:
         sqlite_where=sa.text("lease_until IS NOT NULL AND state IN ('executing', 'unknown')"),
         postgresql_where=sa.text("lease_until IS NOT NULL AND state IN ('executing', 'unknown')"),
     )
+
+
+def _make_outbox() -> None:
     op.create_table(
         "agentic_outbox",
         sa.Column(
@@ -73,6 +86,9 @@ def upgrade() -> None:
         sqlite_where=sa.text("shipped_at IS NULL"),
         postgresql_where=sa.text("shipped_at IS NULL"),
     )
+
+
+def _make_proposal() -> None:
     op.create_table(
         "agentic_proposal",
         sa.Column("proposal_id", sa.String(length=200), nullable=False),

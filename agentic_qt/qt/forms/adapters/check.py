@@ -1,5 +1,6 @@
 """What is checked or not: QCheckBox, checkable buttons, boxes and actions, and sets of buttons that are one field."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from PySide6.QtCore import Qt, SignalInstance
@@ -45,7 +46,7 @@ class CheckAdapter(Adapter):
             control.trigger()
         elif isinstance(control, QGroupBox):
             control.setChecked(value)
-            control.clicked[bool].emit(value)
+            control.clicked[bool].emit(value)  # type: ignore[index]  # the stubs know no overloads
         else:
             control.click()
 
@@ -82,7 +83,7 @@ class TriStateAdapter(Adapter):
         """Set the state at once: clicking through the states would show each to the application."""
         if self.get(control) != value:
             control.setCheckState(_STATES[value])
-            control.clicked[bool].emit(control.isChecked())
+            control.clicked[bool].emit(control.isChecked())  # type: ignore[index]  # the stubs know no overloads
 
     def changed(self, control: QCheckBox) -> tuple[SignalInstance, ...]:
         """Return checkStateChanged."""
@@ -111,7 +112,8 @@ class ButtonSetAdapter(Adapter):
 
     def get(self, control: Any) -> Any:
         """Return the checked value, None when there is none; or the list of checked values."""
-        checked = [value_of(button) for button in control.buttons if button.isChecked()]
+        known = zip(control.buttons, control.values, strict=True)
+        checked = [value for button, value in known if button.isChecked()]
         if control.exclusive:
             return checked[0] if checked else None
         return list(dict.fromkeys(checked))
@@ -120,15 +122,14 @@ class ButtonSetAdapter(Adapter):
         """Return a list in the order of the buttons."""
         if control.exclusive or not isinstance(value, list):
             return value
-        order = [value_of(button) for button in control.buttons]
+        order = control.values
         return sorted(value, key=lambda item: order.index(item) if item in order else len(order))
 
     def set(self, control: Any, value: Any) -> None:
         """Click each button that is not as it should be."""
         wanted = [value] if control.exclusive else value
         seen = set()
-        for button in control.buttons:
-            name = value_of(button)
+        for button, name in zip(control.buttons, control.values, strict=True):
             should = name in wanted and name not in seen
             seen.add(name)
             # An exclusive button is not unchecked by a click, but by that on another one.
@@ -153,24 +154,25 @@ class ButtonSetAdapter(Adapter):
                 _uncheck(button)
 
 
-def value_of(button: QAbstractButton) -> str:
-    """Return a button's value on the wire: `toolValue`, else its objectName, else its text."""
-    value = button.property("toolValue")
-    if isinstance(value, str):
-        return value
+def value_of(button: QAbstractButton, properties: Mapping[str, Any]) -> str:
+    """Return a button's value on the wire: `toolValue`, else its objectName, else its text.
+
+    Args:
+        button: The button.
+        properties: Its dynamic properties; one that is named by `toolParamName` is not known by its objectName.
+    """
+    value = properties.get("toolValue")
     if value is not None and not isinstance(value, bool):
         return str(value)
     name = button.objectName()
-    named = button.property("toolParamName") is None and name and not name.startswith("qt_")
-    return name if named else without_mnemonic(button.text()).strip()
+    if "toolParamName" not in properties and name and not name.startswith("qt_"):
+        return name
+    return without_mnemonic(button.text()).strip()
 
 
 def options_of(control: Any) -> list[Option]:
     """Return the values of a set of buttons with what stands beside them."""
-    labels = control.labels
-    return [
-        Option(value=value_of(button), text=text) for button, text in zip(control.buttons, labels, strict=True)
-    ]
+    return [Option(value=value, text=text) for value, text in zip(control.values, control.labels, strict=True)]
 
 
 def _uncheck(button: QAbstractButton) -> None:

@@ -13,7 +13,6 @@ from PySide6.QtWidgets import QAbstractItemView, QComboBox, QListView, QTreeView
 from agentic_qt.qt.forms.adapters.base import Adapter, JsonSchema, Profile
 from agentic_qt.qt.forms.adapters.combo_items import is_usable, items_of, value_at, wire
 from agentic_qt.qt.forms.adapters.options import (
-    MAX_OPTIONS,
     SOME,
     Option,
     choice_schema,
@@ -67,10 +66,11 @@ class ComboBoxAdapter(Adapter):
         """Return the value of the item whose value or, if there is none, whose text it is."""
         if not isinstance(value, str):
             return value
-        options = items_of(control).offered
-        if any(option.value == value for option in options):
+        items = items_of(control)
+        # The value of a disabled item is not taken for the text of another one.
+        if any(option.value == value for option in items.every):
             return value
-        named = [option.value for option in options if option.text == value]
+        named = [option.value for option in items.offered if option.text == value]
         if len(named) == 1:
             return named[0]
         edit = control.lineEdit()
@@ -84,9 +84,8 @@ class ComboBoxAdapter(Adapter):
         edit = control.lineEdit()
         if control.isEditable() and edit is not None:
             return line_refusal(edit, value)
-        named = ", ".join(f'"{option.value}"' for option in options[:SOME])
-        more = f" and {len(options) - SOME} more" if len(options) > SOME else ""
-        return f"one of {named}{more}" if options else "nothing: there is no option now"
+        named = _named([option.value for option in options])
+        return f"one of {named}" if options else "nothing: there is no option now"
 
     def set(self, control: QComboBox, value: str) -> None:
         """Choose the item, or type the text into an editable one."""
@@ -162,11 +161,11 @@ class ItemViewAdapter(Adapter):
 
     def refusal(self, control: QListView | QTreeView, value: Any) -> str:
         """Return which values can be selected now."""
-        options = {option.value for option, index in _view_options(control) if is_usable(index)}
+        options = [option.value for option, index in _view_options(control) if is_usable(index)]
         missing = [item for item in (value if isinstance(value, list) else [value]) if item not in options]
         if not missing or (not options and not value):
             return ""
-        return "one of " + ", ".join(f'"{name}"' for name in list(options)[:MAX_OPTIONS][:SOME])
+        return f"one of {_named(options)}"
 
     def set(self, control: QListView | QTreeView, value: Any) -> None:
         """Select the items, and tell as a click does."""
@@ -200,10 +199,10 @@ class ItemViewAdapter(Adapter):
         _select(control, indexes)
 
     def _value(self, control: QListView | QTreeView, value: Any) -> Any:
-        options = [option for option, index in _view_options(control) if is_usable(index)]
-        if not isinstance(value, str) or any(option.value == value for option in options):
+        options = list(_view_options(control))
+        if not isinstance(value, str) or any(option.value == value for option, _ in options):
             return value
-        named = [option.value for option in options if option.text == value]
+        named = [option.value for option, index in options if option.text == value and is_usable(index)]
         return named[0] if len(named) == 1 else value
 
 
@@ -211,6 +210,11 @@ def takes_several(view: QAbstractItemView) -> bool:
     """Return whether several items may be selected."""
     mode = view.selectionMode()
     return mode not in {QAbstractItemView.SelectionMode.SingleSelection, QAbstractItemView.SelectionMode.NoSelection}
+
+
+def _named(values: list[str]) -> str:
+    more = f" and {len(values) - SOME} more" if len(values) > SOME else ""
+    return ", ".join(f'"{value}"' for value in values[:SOME]) + more
 
 
 def _view_options(view: QListView | QTreeView) -> Iterator[tuple[Option, QModelIndex]]:

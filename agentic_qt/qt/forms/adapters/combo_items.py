@@ -40,7 +40,8 @@ class ComboItems(QObject):
         if model is not self._model:
             self._follow(model)
         root = combo.rootModelIndex()
-        seen = (combo.modelColumn(), QPersistentModelIndex(root), combo.property("toolItemValues"))
+        place = QPersistentModelIndex(root) if root.isValid() else None
+        seen = (combo.modelColumn(), place, combo.property("toolItemValues"))
         if seen == self._seen:
             return
         self.every = list(_read(combo))
@@ -72,8 +73,9 @@ def items_of(combo: QComboBox) -> ComboItems:
     items = _items.get(address)
     if items is None or not shiboken6.isValid(items):
         items = _items[address] = ComboItems(combo)
-        # A closure over numbers: what a destructor calls must not touch the dying object.
-        combo.destroyed.connect(lambda: _items.pop(address, None))
+        forget = _items.pop
+        # A closure over plain values: what a destructor calls must not touch the dying object.
+        combo.destroyed.connect(lambda: forget(address, None))
     items.refresh(combo)
     return items
 

@@ -41,6 +41,7 @@ _DAYS_SHOWN: Final = QDateTimeEdit.Section.DaySection.value
 _MONTH: Final = QDateTimeEdit.Section.MonthSection.value
 _SECONDS_SHOWN: Final = QDateTimeEdit.Section.SecondSection.value
 _MILLIS_SHOWN: Final = QDateTimeEdit.Section.MSecSection.value
+_MIDNIGHT: Final = QTime(0, 0)
 _CLOCK: Final = re.compile(r"(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,3}))?)?")
 
 
@@ -69,11 +70,13 @@ class DateTimeEditAdapter(Adapter):
     def note(self, control: QDateTimeEdit) -> str:
         """Return how to write it, and its bounds."""
         kind = kind_of(control)
-        return _joined(_SHAPES[kind] + _finer(control, kind), _bounds(control, kind))
+        finer = _finer(control) if kind in {"time", "datetime"} else ""
+        return _joined(_SHAPES[kind] + finer, _bounds(control, kind))
 
     def get(self, control: QDateTimeEdit) -> str:
         """Return what is shown, as ISO 8601."""
-        return _written(control, kind_of(control), control.date(), control.time())
+        kind = kind_of(control)
+        return _written(control, kind, control.date(), control.time() if kind in {"time", "datetime"} else _MIDNIGHT)
 
     def default(self, control: QDateTimeEdit) -> str | None:
         """Return the value, unless it stands for "none"."""
@@ -197,8 +200,8 @@ def _precision(control: QDateTimeEdit) -> int:
     return 2 if sections & _MILLIS_SHOWN else 1 if sections & _SECONDS_SHOWN else 0
 
 
-def _finer(control: QDateTimeEdit, kind: str) -> str:
-    return ("", ":ss", ":ss.zzz")[_precision(control)] if kind in {"time", "datetime"} else ""
+def _finer(control: QDateTimeEdit) -> str:
+    return ("", ":ss", ":ss.zzz")[_precision(control)]
 
 
 def _clock_pattern(control: QDateTimeEdit, kind: str) -> str:

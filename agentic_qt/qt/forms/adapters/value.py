@@ -163,6 +163,13 @@ class UserPropertyAdapter(Adapter):
         value = control.property(_text(prop.name())) if prop is not None else None
         return reader(value) if reader is not None else value
 
+    def normal(self, control: QWidget, value: Any) -> Any:
+        """Return the value as the property gives it back."""
+        kind = _type_name(user_property(control))
+        if not isinstance(value, str) or kind not in _WRITERS:
+            return value
+        return _READERS[kind](_WRITERS[kind](value)) or value
+
     def set(self, control: QWidget, value: Any) -> None:
         """Set the property."""
         prop = user_property(control)
