@@ -19,9 +19,7 @@ class ChatModelError(AgenticQtError):
         retry_after: Seconds, when the provider named them.
     """
 
-    def __init__(
-        self, code: str, message: str = "", *, remedy: str = "", retry_after: float | None = None
-    ) -> None:
+    def __init__(self, code: str, message: str = "", *, remedy: str = "", retry_after: float | None = None) -> None:
         super().__init__(f"{code}: {message}" if message else code)
         self.code = code
         self.message = message
@@ -86,9 +84,7 @@ class ChatModel(Protocol):
         """Where it is: a host name, or "local"."""
         ...
 
-    def stream(
-        self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]
-    ) -> AsyncIterator[Delta]:
+    def stream(self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]) -> AsyncIterator[Delta]:
         """Send the conversation and yield what comes back.
 
         Args:

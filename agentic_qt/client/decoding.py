@@ -94,6 +94,8 @@ class Decoder:
             return Decision()
         best = self._preferred(candidates, clause)
         sure = 1.0 / sum(math.exp(other.score - best.score) for other in candidates)
+        if best.fits[0].missing and self._is_unheard(best, text):
+            return Decision(score=best.score)
         if best.fits[0].missing:
             return Decision(missing=best.fits[0].missing, about=best.tool.name, score=best.score)
         fit = await self._best_fit(best, begun, text)
@@ -205,9 +207,7 @@ class Decoder:
     def _is_understood(self, candidate: _Candidate, fit: Fit, clause: Clause, sure: float) -> bool:
         tool = candidate.tool
         strange = _strange_words(tool, fit, clause)
-        unheard = candidate.lead is Lead.STRANGE or (
-            candidate.lead is Lead.OTHER and not self._is_heard_of(clause.text)
-        )
+        unheard = self._is_unheard(candidate, clause.text)
         if tool.writes:
             guessed = bool(fit.guessed) and bool(strange)
             told = candidate.lead is Lead.OPEN and sure >= _CERTAIN and candidate.lift >= _LIFTED
@@ -219,10 +219,12 @@ class Decoder:
         said = any(named(key, tool.words) for key in clause.keys - FUNCTION_WORDS)
         return said or any(_is_striking(span) for span in fit.spans.values()) or candidate.lift >= _TELLING
 
-    def _is_heard_of(self, text: str) -> bool:
-        """Tell whether any tool does what the first word of a clause says."""
+    def _is_unheard(self, candidate: _Candidate, text: str) -> bool:
+        """Tell whether a clause begins with a verb for which there is no tool."""
+        if candidate.lead is not Lead.OTHER:
+            return candidate.lead is Lead.STRANGE
         lead = lead_of(text)
-        return any(suits(tool, lead, known=True) is Lead.SUITS for tool in self._catalogue.tools)
+        return all(suits(tool, lead, known=True) is not Lead.SUITS for tool in self._catalogue.tools)
 
     async def _written(self, tool: Tool, fit: Fit, begun: str, text: str) -> dict[str, Any]:
         """Return the arguments; texts that the model may write itself are written now."""

@@ -104,7 +104,7 @@ class Tool:
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """The words that speak of it: of its name, description, properties, and of its examples without their values."""
+        """The words that speak of it: of its name, description, properties and examples, without their values."""
         own = keys_of(f"{self.name.replace('_', ' ')} {self.description}")
         own |= frozenset().union(*(parameter.words for parameter in self.parameters))
         own |= frozenset().union(*(keys_of(str(choice)) for item in self.parameters for choice in item.choices))

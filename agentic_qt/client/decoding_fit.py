@@ -114,7 +114,7 @@ def _pickings(tool: Tool, clause: Clause, catalogue: Catalogue) -> Iterator[_Pic
 def _options(
     tool: Tool, parameter: Parameter, clause: Clause, catalogue: Catalogue
 ) -> list[tuple[str, Any, float, str]]:
-    """Return the values that a property may have: its name, the value, what speaks for it, and what is wrong with it."""
+    """Return the values that a property may have: name, value, what speaks for it, what is wrong with it."""
     name = parameter.name
     if parameter.type == "choice":
         return _choices(tool, parameter, clause, catalogue)
@@ -195,7 +195,7 @@ def _fit(
 
 
 def _shows_choice(tool: Tool, name: str, span: Span, chosen: Mapping[str, Any], catalogue: Catalogue) -> bool:
-    """Tell whether the look of a piece gives a choice away: an address, where an e-mail address is one of the fields."""
+    """Tell whether the look of a piece gives a choice away, as an e-mail address does that of a field."""
     parameter = tool.parameter(name)
     if parameter is None or not chosen:
         return False

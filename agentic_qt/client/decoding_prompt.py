@@ -1,4 +1,4 @@
-"""How requests and calls are written for a small chat model: worked examples, each call a line that begins with its verb.
+"""How requests and calls are written for a small chat model: worked examples, calls as lines that begin with a verb.
 
 The examples stand in a fixed order, so that the same catalogue always begins with the same tokens. Pure functions.
 """

@@ -54,7 +54,7 @@ class Progress:
 
 
 async def decide_step(decoder: Decoder, progress: Progress) -> Decision:
-    """Return what the next clause asks for; one without a verb ("and order 1090") may go on with that of the one before.
+    """Return what the next clause asks for; one without a verb ("and order 1090") may go on with the last.
 
     Raises:
         ChatModelError: The process failed.

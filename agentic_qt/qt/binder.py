@@ -195,9 +195,7 @@ class Binder(QObject):
     def _choose_target(self, owner: QObject, registry: Registry) -> Target:
         title = owner.windowTitle().replace("[*]", "").strip() if isinstance(owner, QWidget) else ""
         wanted = owner.objectName() or title or snake(type(owner).__name__)
-        taken = {
-            target_id for binding in self.bindings for target_id in registry.places(binding.capability.name)
-        }
+        taken = {target_id for binding in self.bindings for target_id in registry.places(binding.capability.name)}
         unique, number = wanted, 1
         while unique in taken:
             number += 1

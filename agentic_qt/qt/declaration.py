@@ -139,9 +139,7 @@ class Declaration:
             preview=self._method(owner_class, "preview", owner, bind),
         )
 
-    def _method(
-        self, owner_class: type, field: str, owner: OwnerRef, bind: Bind | None
-    ) -> Callable[..., Any] | None:
+    def _method(self, owner_class: type, field: str, owner: OwnerRef, bind: Bind | None) -> Callable[..., Any] | None:
         value = getattr(self, field)
         if value is None:
             return None

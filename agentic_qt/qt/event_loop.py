@@ -169,9 +169,7 @@ class QtEventLoop(qasync.QEventLoop):  # type: ignore[misc]  # qasync is not typ
         """Return whether callbacks are served: by `run_forever`, or since `join`."""
         return self._joined or bool(super().is_running())
 
-    def call_soon(
-        self, callback: Callable[..., Any], *args: Any, context: Context | None = None
-    ) -> asyncio.Handle:
+    def call_soon(self, callback: Callable[..., Any], *args: Any, context: Context | None = None) -> asyncio.Handle:
         """Run `callback` in the next turn, after all that were added before."""
         self._check_closed()
         handle = asyncio.Handle(callback, args, self, context)

@@ -20,9 +20,7 @@ _HOOK = "__agentic_qt_hook__"
 _WRAPPED = "__agentic_qt_init__"
 
 
-def capability(
-    *, risk: Risk | str, name: str | None = None, **options: Unpack[CapabilityOptions]
-) -> Callable[[F], F]:
+def capability(*, risk: Risk | str, name: str | None = None, **options: Unpack[CapabilityOptions]) -> Callable[[F], F]:
     """Declare a method as a capability; it stays the method that it is, and goes with ``@Slot`` in either order.
 
     Description and schema come from docstring and hints. The capability lives and dies with each widget of the class.

@@ -88,8 +88,7 @@ class ScriptedModel:
         if number >= len(self._turns):
             last = json.dumps(messages[-1], ensure_ascii=False, default=repr)[:200] if messages else "nothing"
             raise AssertionError(
-                f"the script has {len(self._turns)} turns and this is request {number + 1}; "
-                f"its last message: {last}"
+                f"the script has {len(self._turns)} turns and this is request {number + 1}; its last message: {last}"
             )
         for step in self._steps(_pieces(self._turns[number], self.requests[number].messages)):
             await asyncio.sleep(0)  # as a network would: others run between two chunks

@@ -131,14 +131,8 @@ class Assistant:
         remove = provide(window, used)
         assistant = cls(window, used, Panel(suggestions, window), prefer_dialogs=prefer_dialogs)
         assistant._undo.append(remove)
-        assistant._options = {
-            "actor": actor,
-            "instructions": instructions,
-            "max_turns": max_turns,
-            "budgets": budgets,
-            "context_window": context_window,
-            "mode": mode,
-        }
+        assistant._options = {"actor": actor, "instructions": instructions, "max_turns": max_turns, "budgets": budgets}
+        assistant._options.update(context_window=context_window, mode=mode)
         assistant._badge = badge
         assistant._add_to_window(area, {**SHORTCUTS, **(shortcuts or {})})
         assistant.chat_model = chat_model

@@ -106,8 +106,10 @@ class Card:
             return translate("agentic_qt", "Stopping") if self.stopping else _progress_words(self.progress)
         word = status_word(self.outcome)
         if self.answered:
-            return translate("agentic_qt", "It happened, as you found") if self.outcome.ok else translate(
-                "agentic_qt", "It did not happen, as you found"
+            return (
+                translate("agentic_qt", "It happened, as you found")
+                if self.outcome.ok
+                else translate("agentic_qt", "It did not happen, as you found")
             )
         return translate("agentic_qt", "{status}, late").format(status=word) if self.late else word
 
@@ -287,4 +289,3 @@ def _progress_words(progress: Progress | None) -> str:
 
 def _applied_words(applied: Any) -> str:
     return translate("agentic_qt", "everything") if applied is True else exact_value(applied)
-

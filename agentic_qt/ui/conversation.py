@@ -194,6 +194,8 @@ class Conversation:
         announce(self._panel, words)
 
     def _budget_reached(self, event: BudgetReached) -> None:
+        if event.budget == "turns":
+            return  # the end of the run says it, and how to go on
         self._told_why = True
         self._endings.show_words(budget_words(event.budget, event.limit))
 

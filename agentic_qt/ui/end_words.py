@@ -97,7 +97,6 @@ def end_words(reason: RunEndReason) -> str:
 def budget_words(budget: str, limit: float) -> str:
     """Return a note for a budget that was used up; `limit` is in its unit."""
     words = {
-        "turns": translate("agentic_qt", "The limit of {limit} requests was reached."),
         "calls": translate("agentic_qt", "The limit of {limit} steps was reached."),
         "writes": translate("agentic_qt", "The limit of {limit} changes was reached."),
         "tokens": translate("agentic_qt", "The limit of {limit} tokens was reached."),

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from agentic_qt.ui.context_bar import ContextBar
     from agentic_qt.ui.edit_bar import EditBar
     from agentic_qt.ui.end_button import EndButton
+    from agentic_qt.ui.link_bar import LinkBar
     from agentic_qt.ui.sent_view import SentView
     from agentic_qt.ui.settings import SettingsDialog
     from agentic_qt.ui.talk import Talk
@@ -30,6 +31,7 @@ __all__ = [
     "EditBar",
     "EndButton",
     "ErrorCard",
+    "LinkBar",
     "Note",
     "SentView",
     "SettingsDialog",
@@ -47,6 +49,7 @@ _MODULES = {
     "EditBar": "edit_bar",
     "EndButton": "end_button",
     "ErrorCard": "transcript_items",
+    "LinkBar": "link_bar",
     "Note": "transcript_items",
     "SentView": "sent_view",
     "SettingsDialog": "settings",

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QSize, Qt, QTimer, QUrl, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
@@ -16,7 +16,6 @@ from agentic_qt.ui import later
 from agentic_qt.ui.composer import Composer
 from agentic_qt.ui.header import Header
 from agentic_qt.ui.highlight import warm_up
-from agentic_qt.ui.link_bar import LinkBar
 from agentic_qt.ui.status_line import StatusLine
 from agentic_qt.ui.welcome import Welcome
 from agentic_qt.ui.words import translate
@@ -63,7 +62,7 @@ class Panel(QWidget):
         self._suggestions = suggestions
         self.welcome = Welcome(() if callable(suggestions) else suggestions, self)
         self.pages.addWidget(self.welcome)
-        self.link_bar = LinkBar(self)
+        self._link_bar: later.LinkBar | None = None
         self.composer = Composer(self)
         self.status = StatusLine(self)
         em = self.fontMetrics().height()
@@ -73,7 +72,6 @@ class Panel(QWidget):
         lower.setContentsMargins(round(0.6 * em), round(0.5 * em), round(0.6 * em), round(0.4 * em))
         lower.setSpacing(round(0.45 * em))
         self._above_composer = QVBoxLayout()
-        lower.addWidget(self.link_bar)
         lower.addLayout(self._above_composer)
         lower.addWidget(self.composer)
         lower.addWidget(self.status)
@@ -103,6 +101,14 @@ class Panel(QWidget):
         """The conversation; made when it is first needed, since most windows open without one."""
         return self._transcript or self._make_transcript()
 
+    @property
+    def link_bar(self) -> "later.LinkBar":
+        """Where the address of a link is shown before it is opened; made for the first link."""
+        if self._link_bar is None:
+            self._link_bar = later.LinkBar(self)
+            self._above_composer.insertWidget(0, self._link_bar)
+        return self._link_bar
+
     def show_conversation(self) -> None:
         """Show the transcript in the place of the welcome."""
         self.pages.setCurrentWidget(self.transcript)
@@ -113,7 +119,8 @@ class Panel(QWidget):
             self._transcript.clear_conversation()
         self.pages.setCurrentWidget(self.welcome)
         self.refresh_suggestions()
-        self.link_bar.hide()
+        if self._link_bar is not None:
+            self._link_bar.hide()
 
     def refresh_suggestions(self) -> None:
         """Ask the application for its suggestions, where they depend on what it shows."""
@@ -184,7 +191,7 @@ class Panel(QWidget):
         if self._transcript is None:
             made = later.Transcript(self)
             later.EndButton(made)
-            made.link_requested.connect(self.link_bar.ask)
+            made.link_requested.connect(self._ask_link)
             made.retry_requested.connect(self.retry_requested)
             made.call_retry_requested.connect(self.call_retry_requested)
             made.call_answered.connect(self.call_answered)
@@ -194,6 +201,9 @@ class Panel(QWidget):
             self._transcript = made
             self._warm.start()
         return self._transcript
+
+    def _ask_link(self, url: QUrl) -> None:
+        self.link_bar.ask(url)
 
     def _escape(self) -> None:
         if self.composer.field.editing and not self.composer.field.running:

@@ -50,9 +50,7 @@ class SentRequests:
             return encode_json(request_body(self._messages, self._tools)).decode()
         return encode_json({"messages": list(self._messages), "tools": list(self._tools)}).decode()
 
-    def stream(
-        self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]
-    ) -> AsyncIterator[Delta]:
+    def stream(self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]) -> AsyncIterator[Delta]:
         """Pass a request on."""
         self._messages, self._tools = tuple(messages), tools
         return self.chat_model.stream(messages, tools)

@@ -5,6 +5,7 @@ is written nowhere.
 """
 
 import asyncio
+import os
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -25,7 +26,7 @@ from PySide6.QtWidgets import (
 
 from agentic_qt.client.chat_model import ChatModel
 from agentic_qt.client.discovery import LOCAL_PORTS, discover_local, probe
-from agentic_qt.client.endpoint import Endpoint
+from agentic_qt.client.endpoint import Endpoint, whole_url
 from agentic_qt.client.openai import OpenAIChatModel
 from agentic_qt.qt.availability import OWN_WINDOW
 from agentic_qt.qt.loop import spawn
@@ -35,6 +36,7 @@ from agentic_qt.ui.labels import plain_label
 from agentic_qt.ui.words import translate
 
 _SERVERS = {11434: "Ollama", 1234: "LM Studio", 8080: "llama.cpp", 8000: "vLLM"}
+_KEY = "OPENAI_API_KEY"
 _EXAMPLE = "https://api.example.com/v1"
 _ENDPOINT = Qt.ItemDataRole.UserRole
 
@@ -66,7 +68,9 @@ class SettingsDialog(QDialog):
 
     def present(self, chat_model: ChatModel | None) -> None:
         """Show the window, with what is known of the present chat model."""
-        if chat_model is not None and not self.address.text():
+        if chat_model is None and not self.address.text():
+            self.address.setText(_environment_address())
+        elif chat_model is not None and not self.address.text():
             self.address.setText(str(getattr(chat_model, "base_url", "")))
             self.model.setEditText(chat_model.label if self.address.text() else "")
         self._say("")
@@ -98,7 +102,6 @@ class SettingsDialog(QDialog):
         self.key = QLineEdit(self)
         self.key.setEchoMode(QLineEdit.EchoMode.Password)
         self.key.setInputMethodHints(Qt.InputMethodHint.ImhSensitiveData | Qt.InputMethodHint.ImhNoPredictiveText)
-        self.key.setPlaceholderText(translate("agentic_qt", "None, for most servers on this computer"))
         self.model = QComboBox(self)
         self.model.setEditable(True)
         self.model.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
@@ -151,6 +154,8 @@ class SettingsDialog(QDialog):
         self.found.itemActivated.connect(self._choose)
         self.found.itemClicked.connect(self._choose)
         self.finished.connect(self._end)
+        self.address.textChanged.connect(self._show_key_source)
+        self._show_key_source()
 
     # Doing
 
@@ -195,7 +200,7 @@ class SettingsDialog(QDialog):
             self.address.setFocus(Qt.FocusReason.OtherFocusReason)
             return
         self._say(translate("agentic_qt", "Asking {address}…").format(address=self.address.text()))
-        endpoint = await probe(self.address.text(), self.key.text())
+        endpoint = await probe(self.address.text(), self._key())
         if endpoint.error is not None:
             headline, remedy = error_words(endpoint.error, endpoint.host)
             said = f"\n{endpoint.error.message}" if endpoint.error.message else ""
@@ -214,9 +219,7 @@ class SettingsDialog(QDialog):
             self._say(translate("agentic_qt", "An address and a model are needed."))
             (self.model if self.address.text() else self.address).setFocus(Qt.FocusReason.OtherFocusReason)
             return
-        chat_model = OpenAIChatModel(
-            model=self.model.currentText(), base_url=self.address.text(), api_key=self.key.text()
-        )
+        chat_model = OpenAIChatModel(model=self.model.currentText(), base_url=self.address.text(), api_key=self._key())
         refusal = self._use(chat_model)
         self._say(refusal)
         if not refusal:
@@ -228,6 +231,18 @@ class SettingsDialog(QDialog):
         self.model.addItems(endpoint.models)
         self.model.setEditText(wanted or (endpoint.models[0] if endpoint.models else ""))
 
+    def _key(self) -> str:
+        """Return the key that was written, or the environment's own, for the address it belongs to and no other."""
+        return self.key.text() or ("" if not self._has_environment_key() else os.environ[_KEY])
+
+    def _has_environment_key(self) -> bool:
+        return bool(os.environ.get(_KEY)) and whole_url(self.address.text()) == _environment_address()
+
+    def _show_key_source(self) -> None:
+        found = translate("agentic_qt", "The one in {variable}").format(variable=_KEY)
+        none = translate("agentic_qt", "None, for most servers on this computer")
+        self.key.setPlaceholderText(found if self._has_environment_key() else none)
+
     def _tidy(self) -> None:
         """Drop white space that was copied along."""
         for field in (self.address, self.key):
@@ -238,6 +253,12 @@ class SettingsDialog(QDialog):
         self.answer.setAccessibleName(words)
         if words:
             announce(self, words)
+
+
+def _environment_address() -> str:
+    """Return where a chat model is by the environment; empty when it says nothing."""
+    is_set = os.environ.get("OPENAI_BASE_URL") or os.environ.get(_KEY)
+    return OpenAIChatModel(model="").base_url if is_set else ""
 
 
 def _wrapped(parent: QWidget) -> QLabel:

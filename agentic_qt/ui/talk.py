@@ -193,9 +193,7 @@ class Talk:
         shown = self.conversation.views.messages
         from_end = next((n for n, one in enumerate(reversed(shown)) if one is message), len(shown))
         kept = [
-            index
-            for index, one in enumerate(self.agent.messages)
-            if one.get("role") == "user" and not is_summary(one)
+            index for index, one in enumerate(self.agent.messages) if one.get("role") == "user" and not is_summary(one)
         ]
         return kept[-1 - from_end] if from_end < len(kept) else None
 

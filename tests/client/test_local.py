@@ -37,7 +37,9 @@ def installed(monkeypatch, tmp_path):
     return install
 
 
-TOOLS = [{"type": "function", "function": {"name": "form_save", "description": "Save.", "parameters": {"type": "object"}}}]
+TOOLS = [
+    {"type": "function", "function": {"name": "form_save", "description": "Save.", "parameters": {"type": "object"}}}
+]
 
 
 async def answer(model, messages, tools=TOOLS):
@@ -46,7 +48,11 @@ async def answer(model, messages, tools=TOOLS):
 
 def after(**outcome):
     call = {"id": "a", "type": "function", "function": {"name": "form_save", "arguments": "{}"}}
-    return [*ASK, {"role": "assistant", "content": "", "tool_calls": [call]}, {"role": "tool", "content": json.dumps(outcome)}]
+    return [
+        *ASK,
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "content": json.dumps(outcome)},
+    ]
 
 
 def test_the_chat_template_lies_beside_the_code():

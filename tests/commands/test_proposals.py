@@ -94,6 +94,7 @@ async def test_an_edit_voids_the_approval_and_the_old_command(service: CommandSe
     with pytest.raises(CommandError, match="changed"):
         await service.proposals.approve(proposal.proposal_id, digest=proposal.digest, by="ann")
     approved = await service.proposals.approve(proposal.proposal_id, digest=edited.digest, by="ann")
+    assert (await service.submit(command, ANN)).code == "not_approved"  # the same person approved something else
     assert (await service.submit(approved, ANN)).ok
     assert inspector.entries() == {"b": 1}
 

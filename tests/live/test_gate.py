@@ -88,3 +88,37 @@ async def test_an_answer_comes_through_the_gate_whole(strict_model):
     assert answer.text
     assert answer.finish_reason in ("stop", "length")
     assert not answer.cut
+
+
+async def test_parallel_calls_of_a_real_server_are_kept_apart_and_answered_in_order(gate):
+    """FC-51: llama.cpp is asked for several calls in one answer."""
+    registry, opened = Registry(), []
+    registry.register(
+        Capability(
+            name="customer.open",
+            description="Open a customer.",
+            input_schema={
+                "type": "object",
+                "properties": {"customer": {"type": "string", "enum": ["Ada", "Alan"]}},
+                "required": ["customer"],
+                "additionalProperties": False,
+            },
+            risk="read",
+            handler=lambda customer: opened.append(customer),
+        )
+    )
+    options = {"temperature": 0, "max_tokens": 200, "tool_choice": "required", "parallel_tool_calls": True}
+    model = OpenAIChatModel(model="smollm2-135m", base_url=gate.url, api_key="any", max_retries=0, options=options)
+    finished = []
+    agent = Agent(registry, model, instructions="Open each customer.", max_turns=2)
+    agent.observe(lambda event: isinstance(event, CallFinished) and finished.append(event.call_id))
+    try:
+        await agent.run("Open Ada and open Alan")
+    finally:
+        await model.aclose()
+    calls = [[call["id"] for call in message.get("tool_calls", ())] for message in gate.passed[-1]["messages"]]
+    answers = [message["tool_call_id"] for message in gate.passed[-1]["messages"] if message["role"] == "tool"]
+    assert len(max(calls, key=len)) > 1
+    assert answers == [call_id for ids in calls for call_id in ids]
+    assert gate.refused == []
+    assert len(finished) >= len(answers)

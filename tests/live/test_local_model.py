@@ -14,7 +14,7 @@ import pytest
 from agentic_qt.client.agent import Agent
 from agentic_qt.client.assembler import Assembler
 from agentic_qt.client.chat_model import ChatModelError
-from agentic_qt.client.events import RunEndReason
+from agentic_qt.client.events import CallFinished, RunEndReason, TextDelta, TurnStarted
 from agentic_qt.client.few_shot import examples_of
 from agentic_qt.client.local import TEMPLATE, LocalChatModel
 from agentic_qt.client.local_process import StartUp
@@ -129,6 +129,109 @@ async def test_a_run_ends_after_one_call_that_a_person_approved(local_model):
         await model.aclose()
     assert done == [("Ada Lovelace", "email", "ada@example.com")]
     assert (end.reason, end.text, end.turns) == (RunEndReason.COMPLETED, "Done.", 2)
+
+
+def shop():
+    """Return a registry with two things to do, and what was done."""
+    done = []
+    registry = Registry()
+    schema = {
+        "type": "object",
+        "properties": {"customer": TEXT},
+        "required": ["customer"],
+        "additionalProperties": False,
+    }
+    for name, verb, risk in (("customer.open", "Open", "read"), ("customer.delete", "Delete", "destructive")):
+        registry.register(
+            Capability(
+                name=name,
+                description=f"{verb} a customer.",
+                input_schema=schema,
+                risk=risk,
+                handler=lambda customer, name=name: done.append((name, customer)),
+                examples=((f"{verb} Grace Hopper", {"customer": "Grace Hopper"}),),
+            )
+        )
+    return registry, done
+
+
+async def test_two_steps_are_made_one_after_the_other_and_each_change_is_asked_for(local_model):
+    registry, done = shop()
+    asked = []
+
+    def decide(event):
+        if event.change is ApprovalChange.ADDED:
+            asked.append((event.request.name, list(done)))
+            asyncio.get_running_loop().call_soon(registry.approvals.approve, event.request)
+
+    registry.approvals.attach(decide)
+    local_model._examples = lambda: examples_of(registry)
+    end = await Agent(registry, local_model).run("Open Ada Lovelace, then delete Alan Turing")
+    assert done == [("customer.open", "Ada Lovelace"), ("customer.delete", "Alan Turing")]
+    assert asked == [("customer.delete", [("customer.open", "Ada Lovelace")])]
+    assert (end.reason, end.text, end.turns) == (RunEndReason.COMPLETED, "Done.", 3)
+
+
+async def test_after_a_denied_step_the_rest_is_not_begun(local_model):
+    registry, done = shop()
+
+    def decide(event):
+        if event.change is ApprovalChange.ADDED:
+            asyncio.get_running_loop().call_soon(registry.approvals.deny, event.request, "no")
+
+    registry.approvals.attach(decide)
+    local_model._examples = lambda: examples_of(registry)
+    end = await Agent(registry, local_model).run("Delete Alan Turing, then open Ada Lovelace")
+    assert done == []
+    assert "the rest was not begun" in end.text
+
+
+async def test_what_is_not_understood_is_said_and_nothing_is_done(local_model):
+    registry, done = shop()
+    local_model._examples = lambda: examples_of(registry)
+    end = await Agent(registry, local_model).run("Print the customer list")
+    assert done == []
+    assert (end.reason, end.text, end.turns) == (RunEndReason.COMPLETED, "I did not understand that.", 1)
+
+
+async def test_stop_in_mid_stream_ends_the_run_and_the_next_one_works(local_model):
+    registry, done = shop()
+    local_model._examples = lambda: examples_of(registry)
+    bare = Agent(Registry(), local_model)
+    bare.observe(lambda event: isinstance(event, TextDelta) and bare.stop())
+    assert (await bare.run("Tell me a long story.")).reason is RunEndReason.STOPPED
+    assert (await Agent(registry, local_model).run("Open Ada Lovelace")).reason is RunEndReason.COMPLETED
+    assert done == [("customer.open", "Ada Lovelace")]
+
+
+async def test_stop_while_a_call_is_being_decided_ends_the_run_before_anything_runs(local_model):
+    registry, done = shop()
+    local_model._examples = lambda: examples_of(registry)
+    agent = Agent(registry, local_model)
+    await local_model.start()
+    agent.observe(
+        lambda event: isinstance(event, TurnStarted) and asyncio.get_running_loop().call_later(0.02, agent.stop)
+    )
+    assert (await agent.run("Open Ada Lovelace")).reason is RunEndReason.STOPPED
+    assert done == []
+
+
+async def test_a_process_killed_between_two_steps_starts_again_for_the_second(local_model):
+    registry, done = shop()
+    local_model._examples = lambda: examples_of(registry)
+    pids = []
+
+    def kill(event):
+        if isinstance(event, CallFinished) and not pids:
+            pids.append(local_model.pid)
+            os.kill(pids[0], signal.SIGKILL)
+
+    agent = Agent(registry, local_model)
+    agent.observe(kill)
+    end = await agent.run("Open Ada Lovelace, then open Alan Turing")
+    assert done == [("customer.open", "Ada Lovelace"), ("customer.open", "Alan Turing")]
+    assert end.reason is RunEndReason.COMPLETED
+    assert local_model.pid not in (None, *pids)
 
 
 async def test_without_tools_it_answers_in_words(local_model):

@@ -281,6 +281,7 @@ async def test_a_call_from_a_worker_thread_runs_its_handler_in_the_guis(registry
 @pytest.mark.anyio
 async def test_a_handler_that_executes_a_dialog_freezes_no_other_task(registry, qtbot):
     """FC-07: through the whole pipeline, declared nested and not."""
+
     class Asker(QWidget):
         def ask(self) -> int:
             dialog = QDialog(self)

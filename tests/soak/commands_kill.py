@@ -1,6 +1,6 @@
 """Kill -9 in the middle of commands, at labelled points and at random: nothing lost, nothing doubled.
 
-The suite kills 50 times on each store; ``python -m tests.soak.commands_kill --count 5000 --store postgresql`` as often
+The suite kills 25 times on each store; ``python -m tests.soak.commands_kill --count 5000 --store postgresql`` as often
 as is asked for, ``--server`` kills the PostgreSQL server instead of its client. Each process executes a few commands,
 some of them effects outside of the store (lines of a file), and tells what was answered; the next one asks again under
 the same ids.

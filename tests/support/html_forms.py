@@ -105,9 +105,7 @@ class Builder:
         self.fill(self.root, self.page)
         forms = [element for element in self.root.walk() if element.tag == "form"]
         # The browser lists tools by name, and the first form of a name is the tool.
-        tools = [
-            form for form in forms if "tooldescription" in form and TOOL_NAME.fullmatch(form.get("toolname", ""))
-        ]
+        tools = [form for form in forms if "tooldescription" in form and TOOL_NAME.fullmatch(form.get("toolname", ""))]
         first = min(tools, key=lambda form: form.get("toolname")) if tools else forms[0]
         widget = self.widgets[first]
         widget.page = self.page  # keeps the rest of the page alive

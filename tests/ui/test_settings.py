@@ -21,6 +21,12 @@ from tests.support.http_server import ReplayServer, Reply
 pytestmark = pytest.mark.anyio
 
 
+@pytest.fixture(autouse=True)
+def empty_environment(monkeypatch):
+    for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+
+
 def models(*names):
     return Reply(content_type="application/json", body=json.dumps({"data": [{"id": name} for name in names]}))
 
@@ -120,6 +126,25 @@ async def test_the_key_is_masked_trimmed_and_sent_to_its_address_only(qapp):
         assert all("sk-secret" not in str(request.headers) for request in other.requests)
         stored = QSettings()
         assert not any("sk-secret" in str(stored.value(key)) for key in stored.allKeys())
+
+
+async def test_the_key_of_the_environment_is_found_and_goes_to_its_own_address_only(qapp, monkeypatch):
+    """FC-56"""
+    async with ReplayServer(models("m")) as server, ReplayServer(models("n")) as other:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-env\n")
+        stage = await AssistantStage(None).open()
+        dialog = await open_settings(stage)
+        assert dialog.address.text() == server.url
+        assert "OPENAI_API_KEY" in dialog.key.placeholderText()
+        QTest.mouseClick(dialog.test_button, Qt.MouseButton.LeftButton)
+        await answered(dialog)
+        assert server.requests[-1].headers["authorization"] == "Bearer sk-env"
+        write(dialog.address, other.url)
+        assert "OPENAI_API_KEY" not in dialog.key.placeholderText()
+        QTest.mouseClick(dialog.test_button, Qt.MouseButton.LeftButton)
+        await answered(dialog)
+        assert "sk-env" not in str(other.requests[-1].headers)
 
 
 async def test_a_refused_key_is_told_with_its_cause_and_never_shown(qapp):

@@ -11,6 +11,7 @@ from agentic_qt.client import events
 from agentic_qt.client.budgets import Budgets
 from agentic_qt.client.chat_model import ChatModelError, Delta
 from agentic_qt.client.events import AgentEvent, RunEnd, RunEndReason
+from agentic_qt.client.openai import OpenAIChatModel
 from agentic_qt.client.retries import RetryPlanned
 from agentic_qt.core.call import Status
 from agentic_qt.core.capability import Capability
@@ -19,7 +20,9 @@ from agentic_qt.testing.scripted import ScriptedModel, tool
 from agentic_qt.ui.conversation import Conversation
 from agentic_qt.ui.end_words import end_words
 from agentic_qt.ui.transcript_items import ErrorCard, Note, UserMessage
+from tests.support.asking import ANSWER
 from tests.support.assistant_stage import AssistantStage, click_on, make_registry, settled, until
+from tests.support.http_server import ReplayServer, Reply
 
 pytestmark = pytest.mark.anyio
 
@@ -75,6 +78,7 @@ async def test_a_budget_that_is_used_up_is_named_once(qapp):
 
 
 async def test_a_model_that_goes_round_in_circles_is_told_about(qapp):
+    """FC-64"""
     stage = await AssistantStage([tool("customer.find", {"customer": "Ann"})] * 12, max_turns=10).open()
     await stage.say("Find Ann")
     assert any(
@@ -244,6 +248,30 @@ async def test_a_change_is_left_with_escape_and_the_message_stays(qapp):
     assert shown_words(stage) == ["Find Ann", "Find Bob"]
 
 
+async def test_what_is_offered_in_the_conversation_is_reached_with_the_keyboard(qapp):
+    stage = await AssistantStage(["Ann is 7"]).open()
+    await stage.say("Find Ann")
+    stage.transcript.setFocus(Qt.FocusReason.TabFocusReason)
+    QTest.keyClick(stage.transcript, Qt.Key.Key_Tab)
+    assert stage.transcript.textCursor().selectedText() == "Edit"
+    QTest.keyClick(stage.transcript, Qt.Key.Key_Return)
+    assert stage.assistant.panel.edit_bar.isVisible()
+    assert stage.assistant.panel.composer.field.hasFocus()
+
+
+async def test_the_application_may_go_to_another_thread_by_itself(qapp):
+    stage = await AssistantStage(["One", "Two", "Three"]).open()
+    await stage.say("First")
+    agent = stage.assistant.agent
+    first = agent.thread
+    agent.new_thread()
+    await stage.say("Second")
+    assert shown_words(stage) == ["First", "Second"]
+    agent.switch(first)
+    await stage.say("Third")
+    assert words_of(stage.model.requests[2]) == ["First", "Third"]
+
+
 async def test_the_last_message_is_asked_again_and_the_first_answer_is_kept(qapp):
     stage = await AssistantStage(["One way", "Another way"]).open()
     await stage.say("How?")
@@ -344,6 +372,24 @@ async def test_a_model_without_tools_is_named_and_can_be_chatted_with(qapp):
     await ended(stage)
     assert stage.assistant.chat_model is Toolless.plain
     assert "Just words" in stage.text
+
+
+async def test_a_real_server_that_refuses_tools_is_asked_again_without_them(qapp):
+    """FC-52"""
+    refusal = '{"error": {"message": "registry/small does not support tools"}}'
+    refused = Reply(status=400, content_type="application/json", body=refusal)
+    async with ReplayServer(refused, Reply(body=ANSWER)) as server:
+        stage = await AssistantStage(None).open()
+        stage.assistant.chat_model = model = OpenAIChatModel(model="small", base_url=server.url)
+        await stage.say("Hi")
+        assert "small" in stage.transcript.contents[-1].headline
+        await press(stage, "Chat without tools")
+        await ended(stage)
+        assert "tools" in server.requests[0].body
+        assert "tools" not in server.requests[1].body
+        assert "Hello" in stage.text
+        await stage.assistant.chat_model.aclose()
+        await model.aclose()
 
 
 async def test_a_model_that_cannot_do_without_tools_offers_no_such_button(qapp):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from importlib.util import find_spec
 
-from agentic_qt.devtools.bench import calls, digests, paint, peers, registering, searching, streaming, tools
+from agentic_qt.devtools.bench import calls, digests, forms, paint, peers, registering, searching, streaming, tools
 from agentic_qt.devtools.bench.measuring import Row
 from agentic_qt.devtools.bench.scripts import run_script
 from agentic_qt.qt.loop import run
@@ -77,6 +77,7 @@ _MEASUREMENTS: Mapping[str, Callable[[argparse.Namespace], list[Row]]] = {
     "register": lambda options: registering.measure(_few(options), peers.environment() if options.peers else None),
     "digest": lambda options: digests.measure(options.rounds),
     "search": lambda options: searching.measure(_few(options)),
+    "forms": lambda options: forms.measure(_few(options)),
     "commands": _commands,
 }
 

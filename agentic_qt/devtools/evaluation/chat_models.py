@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from agentic_qt.client.chat_model import ChatModel
-from agentic_qt.client.few_shot import examples_of
 from agentic_qt.client.decoding_catalogue import Example
+from agentic_qt.client.few_shot import examples_of
 from agentic_qt.client.local import LocalChatModel, embedded_available
 from agentic_qt.client.openai import OpenAIChatModel
 from agentic_qt.core.registry import Registry

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from typing import Any, NotRequired, TypedDict, Unpack
 
 import shiboken6
-from PySide6.QtCore import QAbstractItemModel
-from PySide6.QtWidgets import QAbstractItemView, QComboBox, QWidget, QWizard
+from PySide6.QtWidgets import QWidget, QWizard
 
 from agentic_qt.core.capability import Risk
 from agentic_qt.core.errors import DeclarationError
@@ -32,7 +31,6 @@ class ExposedForms:
         self._registry = registry
         self._gestures = gestures
         self._tools: list[FormTool] = []
-        self._models: list[QAbstractItemModel] = []
         self._linted: set[str] = set()
         self._watcher = WindowWatcher(window, self.scan)
         self.scan()
@@ -66,10 +64,6 @@ class ExposedForms:
         for tool in self.tools:
             tool.dispose()
         self._tools.clear()
-        for model in self._models:
-            if shiboken6.isValid(model):
-                self._disconnect(model)
-        self._models.clear()
 
     def _take(self, form: QWidget) -> None:
         tool = find_form_tool(form)
@@ -91,20 +85,7 @@ class ExposedForms:
             self._tools.append(tool)
         tool.set_options(options)
         tool.change_later()
-        self._follow_options(tool)
-
-    def _follow_options(self, tool: FormTool) -> None:
-        for control in tool.port.controls():
-            model = control.model() if isinstance(control, QComboBox | QAbstractItemView) else None
-            if model is not None and model not in self._models:
-                self._models.append(model)
-                for signal in _signals(model):
-                    signal.connect(self._watcher.change_later)
-
-    def _disconnect(self, model: QAbstractItemModel) -> None:
-        if shiboken6.isValid(self._watcher):
-            for signal in _signals(model):
-                signal.disconnect(self._watcher.change_later)
+        self._watcher.follow(tool.port.controls())
 
     def _lint(self, form: QWidget, text: str) -> None:
         if text in self._linted:
@@ -191,12 +172,11 @@ def form_tool(
         raise DeclarationError(f"{name!r}: {error}") from None
     said_of_it = FormOptions(name=name, description=description, risk=judged, **options)
     port = _port(form) if model is None else port_for(form, model)
-    return FormTool(port, said_of_it, registry=registry, gestures=gestures or GestureSettings(), in_code=True)
+    tool = FormTool(port, said_of_it, registry=registry, gestures=gestures or GestureSettings(), in_code=True)
+    tool.watcher = WindowWatcher(form, tool.change_later)
+    tool.watcher.follow(port.controls())
+    return tool
 
 
 def _port(form: QWidget) -> FormPort:
     return WizardPort(form) if isinstance(form, QWizard) else FormPort(form)
-
-
-def _signals(model: QAbstractItemModel) -> "tuple[Any, ...]":
-    return model.rowsInserted, model.rowsRemoved, model.dataChanged, model.modelReset

@@ -140,12 +140,12 @@ class FormCalls(QObject):
         review = self.review
         if review is None:
             self._refuse_wrong(values)
-            return {"changes": self.port.changes(values), "kept": kept(self.port.values(), values)}
+            return {"changes": self.port.changes(values), "also_submitted": kept(self.port.values(), values)}
         if values == review.given:
             facts = dict(review.facts)
         else:
             old = review.filled.old
-            facts = {"changes": difference(old, values), "kept": kept(old, values)}
+            facts = {"changes": difference(old, values), "also_submitted": kept(old, values)}
         if review.submitted and self.port.values(secret=True) != review.submitted:
             facts["changed_after_submit"] = True  # somebody typed on: what was submitted is not there any more
         return facts

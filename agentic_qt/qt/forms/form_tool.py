@@ -15,10 +15,16 @@ from agentic_qt.qt.forms.options import FormOptions
 from agentic_qt.qt.forms.port import FormPort
 from agentic_qt.qt.forms.review import Ending
 from agentic_qt.qt.forms.submission import Submission
+from agentic_qt.qt.forms.watching import WindowWatcher
 
 
 class FormTool(FormCalls):
-    """The capability of one form; a child of its widget, and gone with it."""
+    """The capability of one form; a child of its widget, and gone with it.
+
+    Attributes:
+        in_code: It was named in code, and not by its properties.
+        watcher: Tells it of changes, where nobody else does.
+    """
 
     def __init__(
         self,
@@ -31,11 +37,14 @@ class FormTool(FormCalls):
     ) -> None:
         super().__init__(port, options, gestures)
         self.in_code = in_code
+        self.watcher: WindowWatcher | None = None
         self._fixed_registry = registry
         self._binding: Binding | None = None
         self._listening: list[QAbstractButton] = []
         self._later = QTimer(self, singleShot=True, interval=0)
         self._later.timeout.connect(self.refresh)
+        if options.reset:
+            port.note_first()
         self._bind()
 
     @property
@@ -83,6 +92,9 @@ class FormTool(FormCalls):
             self.review.end(Ending.CHANGED)
         self._unbind()
         self._listening.clear()
+        if self.watcher is not None:
+            self.watcher.stop()
+            self.watcher = None
         if shiboken6.isValid(self):
             self.setParent(None)
             self.deleteLater()

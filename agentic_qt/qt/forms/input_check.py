@@ -57,9 +57,7 @@ def check_one(field: Field, value: Any) -> Issue | None:
 def not_taken(field: Field, wanted: Any, actual: Any) -> Issue:
     """Return the issue of a field that does not hold what was set."""
     held = "another value" if field.sensitive else _show(actual)
-    return _issue(
-        pointer_token(field.key), "not_taken", f"was set to {_show(wanted)} but holds {held}", _show(wanted)
-    )
+    return _issue(pointer_token(field.key), "not_taken", f"was set to {_show(wanted)} but holds {held}", _show(wanted))
 
 
 def vanished(key: str) -> Issue:

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QWidget
 
 from agentic_qt.qt.forms.adapters.base import JsonSchema
 from agentic_qt.qt.forms.fields import FormFields
-from agentic_qt.qt.forms.fill import Snapshot, check, fill, preview, restore, take_snapshot
+from agentic_qt.qt.forms.fill import Snapshot, check, fill, preview, remember_initial, restore, take_snapshot
 from agentic_qt.qt.forms.synthesise import schema_of
 from agentic_qt.qt.forms.walker import walk
 from agentic_qt.schema.issues import Issue
@@ -86,6 +86,10 @@ class FormPort:
     def remember(self) -> Any:
         """Return what `put_back` needs later."""
         return take_snapshot(self.form)
+
+    def note_first(self) -> None:
+        """Note what stands in the form as that to which a fill with `reset` goes back."""
+        remember_initial(self.form)
 
     def controls(self) -> list[QObject]:
         """Return the widgets behind the fields; what is no widget but a checkable action, too."""

@@ -7,7 +7,7 @@ from html import escape
 from typing import Any, cast
 
 import shiboken6
-from PySide6.QtCore import QCoreApplication, QEvent, QMetaObject, QObject, Qt
+from PySide6.QtCore import QCoreApplication, QEvent, QMetaObject, QObject, Qt, QTimer
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QAbstractButton, QDialog, QToolTip, QWidget
 
@@ -81,6 +81,8 @@ class Review(QObject):
         self._ended: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
         self._connections: list[QMetaObject.Connection] = []
         self._buttons = buttons
+        self._hidden = QTimer(self, singleShot=True, interval=0)
+        self._hidden.timeout.connect(self._look_whether_hidden)
         self.watch = InputWatch(clock=clock, parent=form)
         self._guard = GestureGuard(form, self.watch, times=times)
         self._control = SubmitControl(form, buttons.submit, self._guard, decide=self._pressed, refuse=self._refused)
@@ -119,7 +121,9 @@ class Review(QObject):
         """Notice that the form is hidden or closed, and Escape in it."""
         kind = event.type()
         if kind == QEvent.Type.Hide and not event.spontaneous():
-            self.end(Ending.CLOSED)
+            self._hidden.start()  # a dock that is floated hides for a moment
+        elif kind == QEvent.Type.ParentChange:
+            self.end(Ending.CHANGED)
         elif kind == QEvent.Type.KeyPress and cast("QKeyEvent", event).key() == Qt.Key.Key_Escape and self.is_open:
             self.end(Ending.REJECTED)
             return True
@@ -134,6 +138,8 @@ class Review(QObject):
         # A closure on the future alone: at that moment neither this object nor the form can be asked any more.
         end = self.end
         self._connections.append(form.destroyed.connect(lambda: end(Ending.GONE)))
+        for button in self._buttons.submit:
+            self._connections.append(button.destroyed.connect(lambda: end(Ending.CHANGED)))
         for button in self._buttons.reject:
             self._connections.append(button.clicked.connect(lambda: end(Ending.REJECTED)))
         for button in self._buttons.reset:
@@ -168,6 +174,10 @@ class Review(QObject):
         for owned in (self._control, self._guard, self.watch, self):
             if shiboken6.isValid(owned):
                 owned.deleteLater()
+
+    def _look_whether_hidden(self) -> None:
+        if not self.port.form.isVisible():
+            self.end(Ending.CLOSED)
 
     def _pressed(self, button: QAbstractButton) -> None:
         if not self.is_open:

@@ -90,7 +90,7 @@ class SubmitControl(QObject):
         return default if default in self._buttons else None
 
     def _on_return(self, button: QAbstractButton) -> bool:
-        if button.isEnabled() and button.isVisible():
+        if shiboken6.isValid(button) and button.isEnabled() and button.isVisible():
             self._finish(button, Gesture(press=self._guard.watch.press))
         return True  # the application's own returnPressed would submit past the person's approval
 

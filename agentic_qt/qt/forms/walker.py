@@ -288,9 +288,7 @@ def _field(form: QWidget, key: str, group: list[_Found], size: int, labels: Labe
     )
 
 
-def _set_field(
-    form: QWidget, key: str, group: list[_Found], size: int, labels: Labels, profile: Profile
-) -> Field:
+def _set_field(form: QWidget, key: str, group: list[_Found], size: int, labels: Labels, profile: Profile) -> Field:
     """Return the field of several buttons; the box around them says what they are about."""
     first = group[0]
     texts = [labels.of(found.control) for found in group]
@@ -347,4 +345,3 @@ def _in_focus_order(form: QWidget, fields: list[Field]) -> list[Field]:
         widget = following
     last = len(places)
     return sorted(fields, key=lambda field: min(places.get(widget, last) for widget in field.widgets))
-

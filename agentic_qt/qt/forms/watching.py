@@ -1,11 +1,18 @@
 """Notices when a widget becomes a form, stops being one, or changes: now and later, anywhere in a window."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import cast
 
 import shiboken6
-from PySide6.QtCore import QDynamicPropertyChangeEvent, QEvent, QObject, QTimer
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import (
+    QAbstractItemModel,
+    QDynamicPropertyChangeEvent,
+    QEvent,
+    QObject,
+    QTimer,
+    SignalInstance,
+)
+from PySide6.QtWidgets import QAbstractItemView, QComboBox, QWidget
 
 from agentic_qt.qt.forms.states import FORM_ACTIVE, SUBMIT_ACTIVE
 
@@ -19,10 +26,10 @@ _OWN = frozenset({FORM_ACTIVE.encode(), SUBMIT_ACTIVE.encode()})
 
 
 class WindowWatcher(QObject):
-    """Watches the widgets of one window; a child of it.
+    """Watches the widgets of one window, or of one form; a child of it.
 
     Args:
-        window: Whose widgets are watched, those that come later included.
+        window: It and its widgets are watched, those that come later included.
         changed: Called in a later turn of the loop, once for many changes.
     """
 
@@ -30,6 +37,7 @@ class WindowWatcher(QObject):
         super().__init__(window)
         self._window = window
         self._changed = changed
+        self._models: list[QAbstractItemModel] = []
         # Later: uic, QUiLoader and constructors set properties one after the other.
         self._later = QTimer(self, singleShot=True, interval=0)
         self._later.timeout.connect(self._tell)
@@ -39,6 +47,15 @@ class WindowWatcher(QObject):
         """Watch what is there now; a widget that is watched already stays so."""
         for widget in (self._window, *self._window.findChildren(QWidget)):
             widget.installEventFilter(self)
+
+    def follow(self, controls: Iterable[QObject]) -> None:
+        """Notice when the options of lists change, too: a widget gets no event for that."""
+        for control in controls:
+            model = control.model() if isinstance(control, QComboBox | QAbstractItemView) else None
+            if model is not None and model not in self._models:
+                self._models.append(model)
+                for signal in _signals(model):
+                    signal.connect(self.change_later)
 
     def change_later(self) -> None:
         """Tell of a change in the next turn of the loop."""
@@ -50,6 +67,11 @@ class WindowWatcher(QObject):
             return
         for widget in (self._window, *self._window.findChildren(QWidget)):
             widget.removeEventFilter(self)
+        for model in self._models:
+            if shiboken6.isValid(model):
+                for signal in _signals(model):
+                    signal.disconnect(self.change_later)
+        self._models.clear()
         self._later.stop()
         self.setParent(None)
         self.deleteLater()
@@ -68,3 +90,7 @@ class WindowWatcher(QObject):
     def _tell(self) -> None:
         self.watch()
         self._changed()
+
+
+def _signals(model: QAbstractItemModel) -> tuple[SignalInstance, ...]:
+    return model.rowsInserted, model.rowsRemoved, model.dataChanged, model.modelReset

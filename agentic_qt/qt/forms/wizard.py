@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QWidget, QWizard, QWizardPage
 
 from agentic_qt.qt.forms.adapters.base import JsonSchema
 from agentic_qt.qt.forms.fields import FormFields
-from agentic_qt.qt.forms.fill import FillError, check, fill, preview, restore, take_snapshot
+from agentic_qt.qt.forms.fill import FillError, check, fill, preview, remember_initial, restore, take_snapshot
 from agentic_qt.qt.forms.port import Changes, FormPort, PortFilled
 from agentic_qt.qt.forms.properties import for_people
 from agentic_qt.qt.forms.synthesise import schema_of
@@ -110,10 +110,7 @@ class WizardPort(FormPort):
         """Put every page back, and the wizard to the page it was on."""
         current, snapshots = before
         left = tuple(
-            f"{key}/{name}"
-            for key, page in self._pages()
-            if key in snapshots
-            for name in restore(page, snapshots[key])
+            f"{key}/{name}" for key, page in self._pages() if key in snapshots for name in restore(page, snapshots[key])
         )
         wizard = self.wizard
         while wizard.currentId() != current and wizard.currentId() != wizard.startId():
@@ -126,6 +123,11 @@ class WizardPort(FormPort):
     def remember(self) -> Any:
         """Return the page that is shown, and a snapshot of each."""
         return self.wizard.currentId(), {key: take_snapshot(page) for key, page in self._pages()}
+
+    def note_first(self) -> None:
+        """Note what stands on each page."""
+        for _key, page in self._pages():
+            remember_initial(page)
 
     def _pages(self) -> Iterator[tuple[str, QWizardPage]]:
         for number, page_id in enumerate(self.wizard.pageIds(), 1):

@@ -162,9 +162,7 @@ class ExactLabel(QLabel):
         edge = Qt.AlignmentFlag.AlignRight if self.isRightToLeft() else Qt.AlignmentFlag.AlignLeft
         option = QTextOption(edge | Qt.AlignmentFlag.AlignAbsolute)
         right_to_left = runs_right_to_left(self.text())
-        option.setTextDirection(
-            Qt.LayoutDirection.RightToLeft if right_to_left else Qt.LayoutDirection.LeftToRight
-        )
+        option.setTextDirection(Qt.LayoutDirection.RightToLeft if right_to_left else Qt.LayoutDirection.LeftToRight)
         option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
         document.setDefaultTextOption(option)
         # Qt's time for a paragraph grows with its square; one more soft break changes nothing: real ones are marked.

@@ -213,8 +213,10 @@ def _fact_rows(facts: Mapping[str, Any]) -> tuple[Row, ...]:
 
 
 def _is_flat(value: Any) -> bool:
-    return isinstance(value, Mapping) and bool(value) and not any(
-        isinstance(item, (Mapping, list, tuple)) for item in value.values()
+    return (
+        isinstance(value, Mapping)
+        and bool(value)
+        and not any(isinstance(item, (Mapping, list, tuple)) for item in value.values())
     )
 
 

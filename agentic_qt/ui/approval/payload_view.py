@@ -143,7 +143,9 @@ class PayloadView(QScrollArea):
         layout = QVBoxLayout()
         line = QHBoxLayout()
         digest = ExactLabel(
-            translate("agentic_qt", "Digest {digits}").format(digits=payload.short_digest), tone="muted", scale=0.9,
+            translate("agentic_qt", "Digest {digits}").format(digits=payload.short_digest),
+            tone="muted",
+            scale=0.9,
             parent=self._content,
         )
         digest.setToolTip(payload.digest)  # hexadecimal: nothing that could be markup

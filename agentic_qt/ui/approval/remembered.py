@@ -61,9 +61,7 @@ class RememberedApprovals(QWidget):
             Scope.SESSION: translate("agentic_qt", "Until the application closes"),
         }[grant.scope].format(digits=grant.digest[:12])
         where = exact(grant.target_id) if grant.target_id is not None else translate("agentic_qt", "the application")
-        given = QLocale().toString(
-            QDateTime.fromSecsSinceEpoch(int(grant.granted_at)), QLocale.FormatType.ShortFormat
-        )
+        given = QLocale().toString(QDateTime.fromSecsSinceEpoch(int(grant.granted_at)), QLocale.FormatType.ShortFormat)
         grid.addWidget(ExactLabel(name, bold=True, parent=box), 0, 0)
         grid.addWidget(ExactLabel(translate("agentic_qt", "On {target}").format(target=where), parent=box), 1, 0)
         client = f" · {exact(grant.client)}" if grant.client is not None else ""

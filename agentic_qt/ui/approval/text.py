@@ -130,12 +130,7 @@ def _joins(cluster: str, char: str) -> bool:
 
 
 def _could_be_mistaken(text: str) -> bool:
-    return (
-        not text.strip()
-        or text != text.strip(" ")
-        or text[0] in '"[{'
-        or _is_json_scalar(text)
-    )
+    return not text.strip() or text != text.strip(" ") or text[0] in '"[{' or _is_json_scalar(text)
 
 
 def _is_json_scalar(text: str) -> bool:

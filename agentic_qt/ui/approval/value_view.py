@@ -66,9 +66,7 @@ class ValueView(QWidget):
         words = translate("agentic_qt", "… show all: {characters} characters, {lines} lines")
         locale = self.locale()
         self._toggle.rename(
-            words.format(
-                characters=locale.toString(self._value.characters), lines=locale.toString(self._value.lines)
-            )
+            words.format(characters=locale.toString(self._value.characters), lines=locale.toString(self._value.lines))
         )
 
 

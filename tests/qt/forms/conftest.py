@@ -58,5 +58,3 @@ def make_form(qapp):
         return form
 
     return make
-
-

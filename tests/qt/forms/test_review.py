@@ -284,6 +284,30 @@ async def test_a_form_of_a_ui_file_may_be_deleted_under_review(delete):
     assert (await outcome_of(task)).status is Status.CANCELLED
 
 
+async def test_a_form_that_hides_for_a_moment_stays_under_review():
+    """A dock does that when it is floated."""
+    stage = FormStage()
+    await stage.open()
+    task = await stage.begin({"city": "Hue"})
+    stage.form.hide()
+    stage.form.show()
+    await settle()
+    assert not task.done()
+    await until(lambda: stage.tool.review.is_shown)
+    stage.pass_time()
+    stage.press_submit()
+    assert (await outcome_of(task)).ok
+
+
+async def test_a_submit_button_that_is_deleted_cancels_the_call(delete):
+    stage = FormStage()
+    await stage.open()
+    task = await stage.begin({"city": "Hue"})
+    delete(stage.button)
+    assert (await outcome_of(task)).status is Status.CANCELLED
+    assert stage.city.text() == "Hanoi"
+
+
 async def test_stop_ends_the_review_and_frees_the_form():
     """FC-03: what waits for a person is let go in bounded time, whatever ends the call."""
     stage = FormStage()

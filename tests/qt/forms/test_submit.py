@@ -56,7 +56,7 @@ async def test_a_mutating_form_with_auto_submit_asks_with_old_and_new():
     stage = FormStage(make_form(toolAutoSubmit=True), registry=approving(seen))
     await stage.open()
     assert (await outcome_of(stage.call({"city": "Hue"}))).ok
-    assert seen[0].facts == {"changes": {"city": {"old": "Hanoi", "new": "Hue"}}, "kept": {"people": 1}}
+    assert seen[0].facts == {"changes": {"city": {"old": "Hanoi", "new": "Hue"}}, "also_submitted": {"people": 1}}
     assert stage.booked == [{"city": "Hue", "people": 1}]
 
 
@@ -185,9 +185,7 @@ async def test_a_form_named_in_code_calls_its_handler_for_people_and_for_agents(
         told.append((submission.agent_invoked, submission.values["city"]))
         return {"number": 7}
 
-    form_tool(
-        stage.form, name="trip.book", description="Book.", risk="read", auto_submit=True, on_submit=book
-    )
+    form_tool(stage.form, name="trip.book", description="Book.", risk="read", auto_submit=True, on_submit=book)
     await stage.open()
     outcome = await outcome_of(stage.call({"city": "Hue"}))
     assert outcome.data["response"] == {"number": 7}
@@ -239,3 +237,26 @@ async def test_a_dialog_answers_with_its_result_and_values():
     outcome = await outcome_of(stage.call({"reason": "because"}, name="reason.give"))
     assert outcome.data == {"submitted": {"reason": "because"}, "result": "accepted"}
     assert not dialog.isVisible()
+
+
+async def test_a_form_may_be_reset_before_each_fill():
+    """Probe values_persist: in the browser the values of an earlier call leak into the next one."""
+    stage = FormStage(plain_form())
+    form_tool(stage.form, name="trip.book", description="Book.", risk="read", auto_submit=True, reset=True)
+    await stage.open()
+    assert (await outcome_of(stage.call({"city": "Hue", "people": 4}))).ok
+    outcome = await outcome_of(stage.call({"people": 2}))
+    assert outcome.data["submitted"] == {"city": "Hanoi", "people": 2}
+
+
+async def test_a_form_named_in_code_follows_its_fields():
+    stage = FormStage(plain_form())
+    tool = form_tool(stage.form, name="trip.book", description="Book.")
+    await stage.open()
+    before = stage.registry.revision
+    stage.city.setEnabled(False)
+    await until(lambda: list(tool.registration.input_schema["properties"]) == ["people"])
+    assert stage.registry.revision > before
+    tool.dispose()
+    stage.city.setEnabled(True)
+    assert stage.registry.registrations == ()

@@ -19,8 +19,13 @@ pytestmark = [pytest.mark.anyio, pytest.mark.timeout(600)]
 
 SESSIONS = int(os.environ.get("AGENTIC_QT_BURST_SESSIONS", "6"))
 KEYS = [
-    Qt.Key.Key_Space, Qt.Key.Key_Return, Qt.Key.Key_Tab, Qt.Key.Key_Escape,
-    Qt.Key.Key_A, Qt.Key.Key_E, Qt.Key.Key_N,
+    Qt.Key.Key_Space,
+    Qt.Key.Key_Return,
+    Qt.Key.Key_Tab,
+    Qt.Key.Key_Escape,
+    Qt.Key.Key_A,
+    Qt.Key.Key_E,
+    Qt.Key.Key_N,
 ]
 
 

@@ -40,9 +40,7 @@ def test_each_grant_is_listed_with_scope_and_time_and_can_be_revoked(qtbot: Any)
     assert "customer.update" not in texts(widget)
 
 
-def test_an_empty_list_says_so_and_a_deleted_one_lets_go(
-    qtbot: Any, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_an_empty_list_says_so_and_a_deleted_one_lets_go(qtbot: Any, caplog: pytest.LogCaptureFixture) -> None:
     queue = ApprovalQueue()
     widget = RememberedApprovals(queue)
     widget.show()

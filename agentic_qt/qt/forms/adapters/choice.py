@@ -28,9 +28,7 @@ _PATH: Final = " / "
 class ComboBoxAdapter(Adapter):
     """QComboBox; an editable one takes any text."""
 
-    def schema(
-        self, control: QComboBox, profile: Profile, *, required: bool = False, live: bool = True
-    ) -> JsonSchema:
+    def schema(self, control: QComboBox, profile: Profile, *, required: bool = False, live: bool = True) -> JsonSchema:
         """Return a choice; the options of an editable combo box, or of one that depends on others, are no limit."""
         if profile == "chromium":
             return choice_schema(items_of(control).every, profile)

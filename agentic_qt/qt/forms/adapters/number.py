@@ -131,9 +131,7 @@ class SliderAdapter(Adapter):
 class NumberEditAdapter(LineEditAdapter):
     """QLineEdit with a QIntValidator or a QDoubleValidator: a number, written as the validator's locale has it."""
 
-    def schema(
-        self, control: QLineEdit, profile: Profile, *, required: bool = False, live: bool = True
-    ) -> JsonSchema:
+    def schema(self, control: QLineEdit, profile: Profile, *, required: bool = False, live: bool = True) -> JsonSchema:
         """Return a number schema with the validator's bounds; a browser knows such a field as a text."""
         validator = control.validator()
         if profile == "chromium" or not isinstance(validator, QIntValidator | QDoubleValidator):

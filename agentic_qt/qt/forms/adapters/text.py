@@ -26,7 +26,12 @@ class LineEditAdapter(Adapter):
         return profile == "chromium" or control.echoMode() == QLineEdit.EchoMode.Normal
 
     def schema(
-        self, control: QLineEdit, profile: Profile, *, required: bool = False, live: bool = True  # noqa: ARG002
+        self,
+        control: QLineEdit,
+        profile: Profile,
+        *,
+        required: bool = False,
+        live: bool = True,  # noqa: ARG002
     ) -> JsonSchema:
         """Return a string schema with the pattern of the validator and the limits of length."""
         pattern = _pattern_of(control)
