@@ -46,7 +46,6 @@ DOORS = {
     "platformdirs": ("platformdirs", ("devtools/", "commands/store.py")),
     "pytest": ("pytest", ("testing/plugin",)),
     "sqlalchemy": ("SQLAlchemy", ("commands/",)),
-    "pysqlite3": ("pysqlite3", ("commands/",)),
     "alembic": ("alembic", ("commands/",)),
     "pysqlite3": ("pysqlite3", ("commands/library.py",)),
     "fastapi": ("fastapi", ("commands/",)),
@@ -67,6 +66,7 @@ LAZY = {
     ("agentic_qt/client/local_server.py", "_serve"): "optional extra",
     ("agentic_qt/devtools/commands_command.py", "_application"): "module:factory of the command line",
     ("agentic_qt/devtools/lint_command.py", "lint_class"): "module:Class of the command line",
+    ("agentic_qt/qt/later.py", "__getattr__"): "PEP 562: hints and docstrings, for declarations without a schema",
     ("agentic_qt/ui/highlight.py", "_lexers"): "optional: code is shown plain without it",
     ("agentic_qt/ui/later.py", "__getattr__"): "PEP 562: parts that a new window does not need",
 }

@@ -18,6 +18,7 @@ from agentic_qt.client.decoding_words import (
 
 _MOST_SPANS = 24  # a pasted page must not become thousands of questions
 _MOST_JOINED = 3
+_DETERMINERS = frozenset({"the", "my", "our", "your", "this", "that"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -224,7 +225,11 @@ def _tails(text: str, words: Sequence[Word], marks: Sequence[bool], is_common: C
     """Return what stands after a colon, and after the last "to" or "as", when it is more than one word."""
     colon = text.find(": ")
     starts = [place for place, word in enumerate(words) if colon >= 0 and word.start > colon][:1]
-    starts += [place + 1 for place, word in enumerate(words) if word.key in ("to", "as", "thành", "that")]
+    starts += [
+        place + 1
+        for place, word in enumerate(words[:-1])
+        if word.key in ("to", "as", "thành", "that") and words[place + 1].key not in _DETERMINERS
+    ]
     return [
         _span(text, words, start, len(words) - 1, marks, is_common, kind=Kind.WORD)
         for start in starts

@@ -33,7 +33,7 @@ _ENGLISH = (
     "which who whose why will with within without would you your yes"
 )
 _VIETNAMESE_WORDS = (
-    "ai bạn bị bằng cho chỉ có các cái của cùng cũng do đã đang đây để đến được giúp hãy hay hết kia "
+    "nó họ ai bạn bị bằng cho chỉ có các cái của cùng cũng do đã đang đây để đến được giúp hãy hay hết kia "
     "không là lên lại mà mình muốn nào này những như nữa ở qua ra rồi sang sau sẽ tại tất cả thành thì "
     "theo tôi trên trong từ tới và vào về vẫn với xem xin xuống"
 )

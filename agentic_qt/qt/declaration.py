@@ -6,14 +6,17 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 from agentic_qt.core.capability import Capability, Risk, Target
 from agentic_qt.core.errors import DeclarationError
 from agentic_qt.core.registration import Declared
+from agentic_qt.qt import later
 from agentic_qt.qt.owner import Bind, OwnerRef, method_of
-from agentic_qt.schema.infer import Inferred, infer
 from agentic_qt.schema.validate import SchemaError
+
+if TYPE_CHECKING:
+    from agentic_qt.schema.infer import Inferred
 
 MARK = "__agentic_qt_declaration__"
 
@@ -85,7 +88,7 @@ class Declaration:
         return self.name or default_name(self.function)
 
     @cached_property
-    def inferred(self) -> Inferred | None:
+    def inferred(self) -> "Inferred | None":
         """What hints and docstring say; None when a schema was given.
 
         Raises:
@@ -94,7 +97,7 @@ class Declaration:
         if self.schema is not None:
             return None
         try:
-            return infer(self.function)
+            return later.infer(self.function)
         except SchemaError as error:
             raise DeclarationError(f"{self.full_name!r}: {error}") from error
 

@@ -98,8 +98,12 @@ class ContextBar(QWidget):
             raise ValueError(f"a context provider needs a name of its own, not {name!r}")
         chip = ContextChip(name, description, self)
         fact = _Fact(function=function, description=description, chip=chip)
-        if self._agent is not None:
-            fact.forget = self._tell(self._agent, name, fact)
+        try:
+            fact.forget = None if self._agent is None else self._tell(self._agent, name, fact)
+        except ValueError:  # the application gave the agent itself a fact of that name
+            chip.hide()
+            chip.deleteLater()
+            raise
         self._facts[name] = fact
         self._row.insertWidget(self._row.count() - 1, chip)
         self.show()

@@ -184,7 +184,7 @@ def test_progress_is_read_from_the_last_request_on() -> None:
         ("Open A and remove B.", ("Open A", "remove B")),
         ('Open "A and then remove B"', ('Open "A and then remove B"',)),
         ("Mở A rồi xóa B", ("Mở A", "xóa B")),
-        ("打开甲，然后删除乙", ("打开甲", "删除乙")),
+        ("打开甲\uff0c然后删除乙", ("打开甲", "删除乙")),
         ("...", ()),
     ],
 )

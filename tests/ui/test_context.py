@@ -69,6 +69,15 @@ async def test_two_facts_are_added_while_a_model_is_there(qapp):
     assert "two: 2" in told(stage.model.requests[0])[0]
 
 
+async def test_a_name_that_the_agent_has_already_leaves_no_chip(qapp):
+    stage = await AssistantStage(["One"]).open()
+    stage.assistant.agent.context("page", lambda: 1)
+    with pytest.raises(ValueError, match="name of its own"):
+        stage.assistant.context("page", lambda: 2)
+    assert stage.assistant.panel.context_bar.chips == ()
+    assert stage.assistant.panel.context_bar.isHidden()
+
+
 async def test_suggestions_follow_the_state_of_the_application(qapp):
     state = ["Add a customer"]
     stage = await AssistantStage(["Done"], suggestions=lambda: state).open()

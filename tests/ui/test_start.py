@@ -29,6 +29,9 @@ def test_a_window_opens_without_what_only_a_conversation_needs():
     loaded = set(done.stdout.split())
     assert "agentic_qt.ui.panel" in loaded
     late = {"pygments", "openai", "agentic_qt.ui.transcript", "agentic_qt.ui.cards", "agentic_qt.ui.approval.card"}
+    late |= {f"agentic_qt.client.{name}" for name in ("agent", "events", "openai")}
+    late |= {"agentic_qt.schema.infer", "docstring_parser"}
+    late |= {f"agentic_qt.ui.{name}" for name in ("talk", "conversation", "settings", "sent_view", "link_bar")}
     assert loaded & late == set()
 
 

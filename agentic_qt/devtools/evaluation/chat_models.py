@@ -113,8 +113,8 @@ def choose(model: str | None, name: str | None, environment: Mapping[str, str] =
     """Return the chat model that a command line names.
 
     Args:
-        model: ``embedded``, ``openai``, a base URL, the path of a GGUF file, ``scripted:FILE``; None: the embedded one where it is installed,
-            else the one that the environment names.
+        model: ``embedded``, ``openai``, a base URL, the path of a GGUF file, ``scripted:FILE``; None: the embedded one
+            where it is installed, else the one that the environment names.
         name: The model's name at an endpoint.
         environment: Where ``OPENAI_BASE_URL``, ``OPENAI_API_KEY`` and ``OPENAI_MODEL`` are looked up.
 

@@ -255,6 +255,7 @@ class FormCalls(QObject):
             agent_invoked=True,
             call_id=call_id,
             button=pressed.objectName() if pressed is not None else "",
+            make=self.port.typed,
         )
         if problems:
             self._take_back(call_id)

@@ -4,7 +4,7 @@ from typing import Any
 
 import shiboken6
 from PySide6.QtCore import QObject, Qt, QTimer
-from PySide6.QtWidgets import QAbstractButton, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
 
 from agentic_qt.core.capability import Capability, Risk
 from agentic_qt.core.registry import Registry
@@ -142,6 +142,9 @@ class FormTool(FormCalls):
     def _available(self) -> bool | str:
         if self.is_active or self._binding is None or self.registration is None:
             return True
+        # Read from Qt each time: a note of our own that somebody drags may never be taken back.
+        if QApplication.mouseButtons() != Qt.MouseButton.NoButton and self.form.isActiveWindow():
+            return "the user is interacting with it"
         if self.port.schema() == self._binding.capability.input_schema:
             return True
         self.change_later()
@@ -159,8 +162,8 @@ class FormTool(FormCalls):
             return  # pressed by us, for a call
         pressed = self.sender()
         name = pressed.objectName() if isinstance(pressed, QObject) else ""
-        submission = Submission(self.form, self.port.values(secret=True), agent_invoked=False, button=name)
-        self.tell(submission)
+        values = self.port.values(secret=True)
+        self.tell(Submission(self.form, values, agent_invoked=False, button=name, make=self.port.typed))
 
 
 _REPLACEABLE = (
@@ -192,4 +195,4 @@ def current_submission(form: QWidget) -> Submission:
     if tool is not None and tool.submission is not None:
         return tool.submission
     port = tool.port if tool is not None else FormPort(form)
-    return Submission(form, port.values(secret=True), agent_invoked=False)
+    return Submission(form, port.values(secret=True), agent_invoked=False, make=port.typed)

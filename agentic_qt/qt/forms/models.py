@@ -1,7 +1,7 @@
 """Forms bound to a data model: the schema comes from the type, and its fields, nested ones too, from the form."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +20,8 @@ from agentic_qt.schema.issues import Issue
 from agentic_qt.schema.validate import compile_schema
 
 Path = tuple[str, ...]
+Make = Callable[[Mapping[str, Any]], Any]
+"""Turns JSON values into an object of the type; a ValueError when they do not make one."""
 
 
 def port_for(form: QWidget, model: Any) -> FormPort:
@@ -30,7 +32,7 @@ def port_for(form: QWidget, model: Any) -> FormPort:
     """
     if isinstance(model, QDataWidgetMapper):
         return MapperPort(form, model)
-    return ModelPort(form, _schema_of_type(model))
+    return ModelPort(form, _schema_of_type(model), _maker(model))
 
 
 class ModelPort(FormPort):
@@ -43,8 +45,9 @@ class ModelPort(FormPort):
         DeclarationError: A property of the type is not in the form.
     """
 
-    def __init__(self, form: QWidget, schema: JsonSchema) -> None:
+    def __init__(self, form: QWidget, schema: JsonSchema, make: Make) -> None:
         super().__init__(form)
+        self._make = make
         self._schema = schema
         self._keys: dict[Path, str] = {}
         known = {field.key for field in walk(form).fields}
@@ -71,8 +74,22 @@ class ModelPort(FormPort):
 
     def check(self, values: Mapping[str, Any]) -> tuple[Issue, ...]:
         """Return what the type and what the widgets have to say, with the paths of the type."""
-        issues = self._compiled.issues(values)
-        return tuple(issues) or tuple(map(self._outside, super().check(self._flat(values))))
+        issues = tuple(self._compiled.issues(values))
+        issues = issues or tuple(map(self._outside, super().check(self._flat(values))))
+        if not issues:
+            try:
+                self._make(_given(values))
+            except ValueError as error:
+                issues = tuple(_told(error))
+        return issues
+
+    def typed(self, values: Mapping[str, Any]) -> Any:
+        """Return the values as an object of the type.
+
+        Raises:
+            ValueError: They do not make one.
+        """
+        return self._make(_given(values))
 
     def changes(self, values: Mapping[str, Any]) -> Changes:
         """Return what filling would change, by ``outer/inner``."""
@@ -153,6 +170,28 @@ def _schema_of_type(model: Any) -> JsonSchema:
     if schema.get("type") != "object" or not schema.get("properties"):
         raise DeclarationError(f"{model!r} does not describe a form: it is no object with properties")
     return schema
+
+
+def _maker(model: Any) -> Make:
+    own = getattr(model, "model_validate", None)
+    if callable(own):
+        return own  # type: ignore[no-any-return]  # pydantic's, whose ValidationError is a ValueError
+    convert = translate(model).convert
+    return dict if convert is None else convert
+
+
+def _given(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values without those that nobody gave, so that the defaults of the type count."""
+    given = {key: value for key, value in values.items() if value is not None}
+    return {key: _given(value) if isinstance(value, Mapping) else value for key, value in given.items()}
+
+
+def _told(error: ValueError) -> Iterator[Issue]:
+    """Yield what a type says against values that its schema allows: by place where it names one."""
+    listed = getattr(error, "errors", None)
+    for entry in listed() if callable(listed) else ({"loc": (), "msg": str(error)},):
+        pointer = "".join(map(pointer_token, entry["loc"]))
+        yield Issue(pointer=pointer, keyword="type", message=str(entry["msg"]), expected="a value that the type takes")
 
 
 def _inlined(schema: Any, definitions: Mapping[str, Any], depth: int = 16) -> Any:

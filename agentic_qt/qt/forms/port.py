@@ -95,6 +95,10 @@ class FormPort:
         """Return the widgets behind the fields; what is no widget but a checkable action, too."""
         return [widget for field in self.walk().fields for widget in field.widgets]
 
+    def typed(self, values: Mapping[str, Any]) -> Any:
+        """Return the values as the application's own type; here they are what they are."""
+        return values
+
     def submit(self) -> bool:
         """Do what belongs to the port itself when the form is submitted; False when that did not work."""
         return True

@@ -1,7 +1,7 @@
 """What a form's own code learns of a submission: who pressed, with which values, and how to answer the caller."""
 
 import inspect
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from PySide6.QtWidgets import QWidget
@@ -24,7 +24,14 @@ class Submission:
     """
 
     def __init__(
-        self, form: QWidget, values: Mapping[str, Any], *, agent_invoked: bool, call_id: str = "", button: str = ""
+        self,
+        form: QWidget,
+        values: Mapping[str, Any],
+        *,
+        agent_invoked: bool,
+        call_id: str = "",
+        button: str = "",
+        make: Callable[[Mapping[str, Any]], Any] | None = None,
     ) -> None:
         self.form = form
         self.values = values
@@ -32,8 +39,18 @@ class Submission:
         self.call_id = call_id
         self.button = button
         self.responded = False
+        self._make = make
         self._answer: Any = None
         self._error: CapabilityError | None = None
+
+    @property
+    def typed(self) -> Any:
+        """The values as an object of the type that the form is bound to; the values themselves where there is none.
+
+        Raises:
+            ValueError: They do not make one, as what a person submits alone may not.
+        """
+        return self.values if self._make is None else self._make(self.values)
 
     def respond_with(self, answer: Awaitable[Any] | Any) -> None:
         """Give the caller a result: JSON, or an awaitable of it that is awaited within the capability's time.

@@ -1,6 +1,6 @@
 """Notices when a widget becomes a form, stops being one, or changes: now and later, anywhere in a window."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import cast
 
 import shiboken6
@@ -9,10 +9,26 @@ from PySide6.QtCore import (
     QDynamicPropertyChangeEvent,
     QEvent,
     QObject,
+    Qt,
     QTimer,
     SignalInstance,
 )
-from PySide6.QtWidgets import QAbstractItemView, QComboBox, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractItemView,
+    QAbstractScrollArea,
+    QAbstractSlider,
+    QAbstractSpinBox,
+    QComboBox,
+    QLabel,
+    QLineEdit,
+    QMenu,
+    QMenuBar,
+    QScrollArea,
+    QScrollBar,
+    QStatusBar,
+    QWidget,
+)
 
 from agentic_qt.qt.forms.states import FORM_ACTIVE, SUBMIT_ACTIVE
 
@@ -22,6 +38,8 @@ _CHANGES = frozenset({
     _Type.ReadOnlyChange, _Type.ToolTipChange, _Type.LanguageChange, _Type.ActionAdded, _Type.ActionRemoved,
     _Type.ActionChanged,
 })  # fmt: skip
+_COMPOSITES = (QAbstractButton, QAbstractSlider, QAbstractSpinBox, QComboBox, QLineEdit)
+_SILENT = (QLabel, QMenu, QMenuBar, QScrollBar, QStatusBar)
 _OWN = frozenset({FORM_ACTIVE.encode(), SUBMIT_ACTIVE.encode()})
 
 
@@ -45,7 +63,7 @@ class WindowWatcher(QObject):
 
     def watch(self) -> None:
         """Watch what is there now; a widget that is watched already stays so."""
-        for widget in (self._window, *self._window.findChildren(QWidget)):
+        for widget in _worth_watching(self._window):
             widget.installEventFilter(self)
 
     def follow(self, controls: Iterable[QObject]) -> None:
@@ -90,6 +108,17 @@ class WindowWatcher(QObject):
     def _tell(self) -> None:
         self.watch()
         self._changed()
+
+
+def _worth_watching(place: QWidget) -> Iterator[QWidget]:
+    """Yield a widget and those in it, but no labels and nothing in composites: each filter costs at each event."""
+    yield place
+    is_view = isinstance(place, QAbstractScrollArea) and not isinstance(place, QScrollArea)
+    if is_view or isinstance(place, _COMPOSITES):
+        return
+    for child in place.findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly):
+        if not isinstance(child, _SILENT):
+            yield from _worth_watching(child)
 
 
 def _signals(model: QAbstractItemModel) -> tuple[SignalInstance, ...]:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NotRequired, TypedDict
 
 import pytest
+from pydantic import BaseModel, Field, field_validator
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QStandardItem, QStandardItemModel
 from PySide6.QtTest import QTest
@@ -53,23 +54,21 @@ class Person(TypedDict):
     level: NotRequired[Literal["basic", "gold"]]
 
 
-class Pydantic:
-    """Looks like a pydantic model: a class with `model_json_schema`, nested models in ``$defs``."""
+class Place(BaseModel):
+    street: str = ""
+    city: str
 
-    @staticmethod
-    def model_json_schema():
-        return {
-            "type": "object",
-            "properties": {"name": {"type": "string", "minLength": 2}, "address": {"$ref": "#/$defs/Address"}},
-            "required": ["name", "address"],
-            "$defs": {
-                "Address": {
-                    "type": "object",
-                    "properties": {"street": {"type": "string"}, "city": {"type": "string"}},
-                    "required": ["city"],
-                }
-            },
-        }
+
+class Client(BaseModel):
+    name: str = Field(min_length=2)
+    address: Place
+
+    @field_validator("name")
+    @classmethod
+    def has_a_capital(cls, name: str) -> str:
+        if name == name.lower():
+            raise ValueError("begins with a capital")
+        return name
 
 
 def customer_form():
@@ -165,9 +164,31 @@ async def test_a_typed_dict_and_a_pydantic_model_will_do():
     tool.dispose()
     other = customer_form()
     FormStage(other)
-    tool = form_tool(other, name="customer.save", description="Save.", model=Pydantic)
-    assert tool.port.schema()["properties"]["address"]["properties"]["city"] == {"type": "string"}
+    tool = form_tool(other, name="customer.save", description="Save.", model=Client)
+    assert tool.port.schema()["properties"]["address"]["properties"]["city"]["type"] == "string"
     assert tool.port.check({"name": "A", "address": {"city": "Hue"}})[0].pointer == "/name"
+    (issue,) = tool.port.check({"name": "ada", "address": {"city": "Hue"}})
+    assert (issue.pointer, "begins with a capital" in issue.message) == ("/name", True)
+    assert tool.port.typed({"name": "Ada", "address": {"city": "Hue"}}) == Client(name="Ada", address=Place(city="Hue"))
+
+
+async def test_the_handler_gets_an_object_of_the_type():
+    form = customer_form()
+    stage = FormStage(form)
+    told = []
+    form_tool(
+        form,
+        name="customer.save",
+        description="Save.",
+        model=Customer,
+        risk="read",
+        auto_submit=True,
+        on_submit=lambda submission: told.append(submission.typed),
+    )
+    await stage.open()
+    given = {"name": "Ada", "address": {"street": "Main 1", "city": "Hue"}}
+    assert (await outcome_of(stage.call(given, name="customer.save"))).ok
+    assert told == [Customer(name="Ada", address=Address(street="Main 1", city="Hue"))]
 
 
 async def test_a_field_that_the_form_lacks_is_told_when_it_is_declared(qapp):

@@ -3,6 +3,8 @@
 import asyncio
 
 import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLineEdit, QVBoxLayout
 
 from agentic_qt.core.approvals import ApprovalChange
@@ -260,3 +262,15 @@ async def test_a_form_named_in_code_follows_its_fields():
     tool.dispose()
     stage.city.setEnabled(True)
     assert stage.registry.registrations == ()
+
+
+async def test_a_form_is_not_filled_while_the_person_holds_the_mouse():
+    """FC-03: the state is Qt's own, so it cannot stay behind."""
+    stage = FormStage(make_form(toolAutoSubmit=True, toolReadOnly=True))
+    await stage.open()
+    QTest.mousePress(stage.city, Qt.MouseButton.LeftButton)
+    outcome = await outcome_of(stage.call({"city": "Hue"}))
+    assert (outcome.status, "the user is interacting" in outcome.hint) == (Status.UNAVAILABLE, True)
+    assert stage.city.text() == "Hanoi"
+    QTest.mouseRelease(stage.city, Qt.MouseButton.LeftButton)
+    assert (await outcome_of(stage.call({"city": "Hue"}))).ok
