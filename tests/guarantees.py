@@ -41,14 +41,28 @@ GUARANTEES = MappingProxyType(
         "G26": "A stream that was cut or limited runs nothing, and nothing runs before a stream has ended.",
         "G27": "The history that is sent is always valid: each tool call has one answer, in order, next to it.",
         "G28": "Neither the log at INFO nor the audit holds an input value, and no exception text reaches the model.",
+        # Facts
+        "G29": "A command happens once under its id, whatever dies and when, and each further answer is the first one.",
+        "G30": "The version that a person saw is checked in the command's own transaction; a changed row is left alone.",
+        "G31": "What was open when the process ended is offered or looked up again, and never runs by itself.",
+        "G32": "Of executing a command and giving it up exactly one wins, and everybody hears the same.",
+        # Forms
+        "G33": "Only a person's own act submits a form under review, and what runs is what the form then holds.",
+        "G34": "A form is filled as a whole or not at all; what a widget did not take puts everything back.",
+        "G35": "What is read-only, disabled, hidden or secret is not written, and a secret is told to nobody.",
+        # Conversations
+        "G36": "A tool that runs other tools is no way round: each is judged and approved by its own name and input.",
+        "G37": "A run is bounded in turns, calls, writes, tokens and time, and one that goes in circles is ended.",
+        "G38": "A result lands in the conversation and the branch that asked for it, whatever is shown by then.",
     }
 )
 
 FIELD_CASES = tuple(
     f"FC-{number:02}"
     for number in (
-        *(1, 2, 4, 6, 7, 9, 11, 13, 14, 15, 18, 19, 20, 21, 22, 24, 27, 28),
-        *(31, 32, 33, 34, 35, 36, 50, 51, 54, 57, 58, 60, 61, 62, 63, 78, 82, 84),
+        *(1, 2, 3, 4, 6, 7, 9, 11, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 27, 28, 29, 30),
+        *(31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59),
+        *(60, 61, 62, 63, 64, 65, 73, 74, 75, 78, 81, 82, 83, 84),
     )
 )
-"""The cases of the first part that must have a test; tests may name further ones."""
+"""The cases that must have a test; tests may name further ones."""

@@ -43,7 +43,7 @@ DOORS = {
     "openai": ("openai", ("client/openai.py",)),
     "xllamacpp": ("xllamacpp", ("client/local_server.py",)),
     "pygments": ("pygments", ("ui/highlight.py",)),
-    "platformdirs": ("platformdirs", ("devtools/", "commands/store.py")),
+    "platformdirs": ("platformdirs", ("devtools/", "commands/store.py", "client/weights.py")),
     "pytest": ("pytest", ("testing/plugin",)),
     "sqlalchemy": ("SQLAlchemy", ("commands/",)),
     "alembic": ("alembic", ("commands/",)),
@@ -68,6 +68,7 @@ LAZY = {
     ("agentic_qt/devtools/lint_command.py", "lint_class"): "module:Class of the command line",
     ("agentic_qt/qt/later.py", "__getattr__"): "PEP 562: hints and docstrings, for declarations without a schema",
     ("agentic_qt/ui/highlight.py", "_lexers"): "optional: code is shown plain without it",
+    ("agentic_qt/schema/engine.py", "__getattr__"): "PEP 562: needed by the first check, not by the first paint",
     ("agentic_qt/ui/later.py", "__getattr__"): "PEP 562: parts that a new window does not need",
 }
 

@@ -109,6 +109,16 @@ def accepts(parse: object, arguments: list[str]) -> bool:
     return True
 
 
+def speaks(module: str, arguments: list[str]) -> bool:
+    """Whether the source of a module that can be started names each of the options; reads it, imports nothing."""
+    place = ROOT.joinpath(*module.split("."))
+    source = place / "__main__.py" if place.is_dir() else place.with_suffix(".py")
+    if not source.exists():
+        return False
+    text = source.read_text(encoding="utf-8")
+    return all(f'"{word.partition("=")[0]}"' in text for word in arguments if word.startswith("-"))
+
+
 def is_known(words: list[str], dev: ModuleType) -> bool:
     """Whether a command of a document exists, with its options."""
     while words and re.fullmatch(r"[A-Z_]+=\S*", words[0]):
@@ -124,8 +134,12 @@ def is_known(words: list[str], dev: ModuleType) -> bool:
             return arguments == []
         case ["agentic-qt", "bench", *arguments]:
             return accepts(bench._parser().parse_args, arguments)
+        case ["agentic-qt", command, *arguments] if command in _COMMANDS:
+            return speaks(_COMMANDS[command][0], arguments)
         case ["agentic-qt", command]:
-            return command in ("--help", "--version", *_COMMANDS)
+            return command in ("--help", "--version")
+        case ["python", "-m", module, *arguments]:
+            return speaks(module, arguments)
         case ["cd" | "git", *_]:
             return True
     return False
@@ -145,6 +159,9 @@ def test_a_command_that_does_not_exist_is_found(dev: ModuleType) -> None:
     assert not is_known(shlex.split("agentic-qt brew"), dev)
     assert not is_known(shlex.split("python3 dev.py test tests/nowhere"), dev)
     assert not is_known(shlex.split("curl example.org"), dev)
+    assert not is_known(shlex.split("agentic-qt eval --limmit 3"), dev)
+    assert not is_known(shlex.split("python -m tests.soak.forms --counts 3"), dev)
+    assert not is_known(shlex.split("python -m tests.soak.norms"), dev)
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.name)

@@ -12,17 +12,13 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, Final
 
+from agentic_qt.schema import engine
 from agentic_qt.schema.canonical import MAX_DEPTH, InputError, canonical, canonical_of_easy, digest
 from agentic_qt.schema.check import Root, Schema, SchemaError, SchemaMap, check_root, map_schema
 from agentic_qt.schema.issues import Issue, explain
 from agentic_qt.schema.plain import is_plain
 from agentic_qt.schema.work import measure
 from agentic_qt.schema.work_bound import bound
-
-try:
-    from agentic_qt.schema.engine_rust import Engine, check_meta
-except ImportError:  # no wheel of jsonschema-rs for this platform
-    from agentic_qt.schema.engine_python import Engine, check_meta  # type: ignore[assignment]
 
 __all__ = ["CompiledSchema", "Issue", "SchemaError", "compile_schema"]
 
@@ -59,7 +55,7 @@ class CompiledSchema:
     def __init__(self, data: bytes, root: Root, *, plain: bool = False) -> None:
         self._data = data
         self.fingerprint = digest(data)
-        self._compiled: Engine | None = None
+        self._compiled: engine.Engine | None = None
         self.is_valid: Callable[[Any], bool] = self._compile_and_ask
         self._visits: tuple[int, ...] = ()
         self.max_depth = MAX_DEPTH
@@ -67,14 +63,14 @@ class CompiledSchema:
             return
         schema: Schema = json.loads(data)
         check_root(schema, root)
-        check_meta(schema)
+        engine.check_meta(schema)
         schema_map = map_schema(schema)
         self._visits = _count(schema_map)
         if self._visits[-1] > MAX_VISITS:
             self.max_depth = max(depth for depth in range(MAX_DEPTH + 1) if self._visits_at(depth) <= MAX_VISITS)
         if self.max_depth < 1:
             raise SchemaError("the schema branches too much to be checked")
-        self._use(Engine(_prepared(schema_map)))
+        self._use(engine.Engine(_prepared(schema_map)))
 
     @property
     def schema(self) -> Schema:
@@ -106,17 +102,17 @@ class CompiledSchema:
         """
         return f'"{word}"'.encode() in self._data
 
-    def _engine(self) -> Engine:
+    def _engine(self) -> "engine.Engine":
         if self._compiled is None:
-            return self._use(Engine(_prepared(map_schema(json.loads(self._data)))))
+            return self._use(engine.Engine(_prepared(map_schema(json.loads(self._data)))))
         return self._compiled
 
-    def _use(self, engine: Engine) -> Engine:
-        self._compiled = engine
+    def _use(self, made: "engine.Engine") -> "engine.Engine":
+        self._compiled = made
         # A plain schema makes so little work that it is not even counted.
         is_harmless = not self._visits or self._visits[-1] <= _HARMLESS_VISITS
-        self.is_valid = engine.is_valid if is_harmless else self._is_valid_within_bounds
-        return engine
+        self.is_valid = made.is_valid if is_harmless else self._is_valid_within_bounds
+        return made
 
     def _compile_and_ask(self, value: Any) -> bool:
         return (self._compiled or self._engine()).is_valid(value)

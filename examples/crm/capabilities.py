@@ -4,6 +4,7 @@ The handlers use the same methods as the buttons and menus (`Desk`), so that the
 no rule has a second copy. What changes something is declared in `changes`.
 """
 
+from dataclasses import replace
 from typing import Any
 
 from agentic_qt.core.capability import Capability
@@ -28,31 +29,74 @@ THEMES = ("system", "light", "dark")
 
 def capabilities(desk: Desk) -> tuple[Capability, ...]:
     """Return everything that the assistant may do at `desk`, what changes nothing first."""
-    return (*_reading(desk), *_viewing(desk), *change_capabilities(desk))
+    makers = (_search, _open, _list_orders, _set_filter, _sort, _set_theme)
+    declared = (*(make(desk) for make in makers), *change_capabilities(desk))
+    return tuple(
+        replace(capability, examples=(*capability.examples, *IN_OTHER_LANGUAGES[capability.name]))
+        for capability in declared
+    )
 
 
-def _reading(desk: Desk) -> tuple[Capability, ...]:
-    store = desk.store
-
+def _search(desk: Desk) -> Capability:
     def search(query: str = "", status: str = "all") -> dict[str, Any]:
-        found = store.find_customers(query, status)
+        found = desk.store.find_customers(query, status)
         desk.show_filter(text=query, status=status)
         return {"total": len(found), "customers": [customer_row(customer) for customer in found[:MOST_ROWS]]}
 
+    return Capability(
+        name="customers.search",
+        title="Search customers",
+        description=(
+            "Find customers by name, e-mail, company, city or country, and show them in the table. "
+            f"Returns at most {MOST_ROWS} rows with their ids, and the total."
+        ),
+        input_schema=object_schema(
+            required=("query",),
+            query=text("Search", "Words to look for, such as a name, a company or a city."),
+            status=choice("Status", "Only customers with this status.", ("all", *CUSTOMER_STATUSES)),
+        ),
+        risk="read",
+        handler=search,
+        examples=(
+            ("Find the customers in London", {"query": "London"}),
+            ("Search for Nguyễn", {"query": "Nguyễn"}),
+            ("Which customers are from Germany?", {"query": "Germany"}),
+            ("Look for active customers in Paris", {"query": "Paris", "status": "active"}),
+        ),
+    )
+
+
+def _open(desk: Desk) -> Capability:
     def open_customer(customer: str) -> dict[str, Any]:
-        found = find_customer(store, customer)
+        found = find_customer(desk.store, customer)
         refuse_if_edited(desk, found.id, any_customer=True)
         desk.show_customer(found.id)
         return {
             **customer_row(found),
             "phone": found.phone,
             "notes": found.notes,
-            "orders": len(store.orders(found.id)),
+            "orders": len(desk.store.orders(found.id)),
         }
 
+    return Capability(
+        name="customer.open",
+        title="Open customer",
+        description="Open one customer in the form beside the table and return all its details.",
+        input_schema=object_schema(required=("customer",), customer=customer_name()),
+        risk="read",
+        handler=open_customer,
+        examples=(
+            ("Open Grace Hopper", {"customer": "Grace Hopper"}),
+            ("Show me Marie Curie", {"customer": "Marie Curie"}),
+            ("What is the phone number of Emmy Noether?", {"customer": "Emmy Noether"}),
+        ),
+    )
+
+
+def _list_orders(desk: Desk) -> Capability:
     def list_orders(customer: str, status: str = "all") -> dict[str, Any]:
-        found = find_customer(store, customer)
-        orders = [order for order in store.orders(found.id) if status in ("all", order.status)]
+        found = find_customer(desk.store, customer)
+        orders = [order for order in desk.store.orders(found.id) if status in ("all", order.status)]
         if desk.edited_customer is None:
             desk.show_orders(found.id)
         return {
@@ -61,123 +105,85 @@ def _reading(desk: Desk) -> tuple[Capability, ...]:
             "orders": [order_row(order) for order in orders[:MOST_ROWS]],
         }
 
-    return (
-        Capability(
-            name="customers.search",
-            title="Search customers",
-            description=(
-                "Find customers by name, e-mail, company, city or country, and show them in the table. "
-                f"Returns at most {MOST_ROWS} rows with their ids, and the total."
-            ),
-            input_schema=object_schema(
-                required=("query",),
-                query=text("Search", "Words to look for, such as a name, a company or a city."),
-                status=choice("Status", "Only customers with this status.", ("all", *CUSTOMER_STATUSES)),
-            ),
-            risk="read",
-            handler=search,
-            examples=(
-                ("Find the customers in London", {"query": "London"}),
-                ("Search for Nguyễn", {"query": "Nguyễn"}),
-                ("Which customers are from Germany?", {"query": "Germany"}),
-                ("Look for active customers in Paris", {"query": "Paris", "status": "active"}),
-                *IN_OTHER_LANGUAGES["customers.search"],
-            ),
+    return Capability(
+        name="orders.list",
+        title="List orders",
+        description="List the orders of one customer, newest first: number, item, amount and status.",
+        input_schema=object_schema(
+            required=("customer",),
+            customer=customer_name(),
+            status=choice("Status", "Only orders with this status.", ("all", *ORDER_STATUSES)),
         ),
-        Capability(
-            name="customer.open",
-            title="Open customer",
-            description="Open one customer in the form beside the table and return all its details.",
-            input_schema=object_schema(required=("customer",), customer=customer_name()),
-            risk="read",
-            handler=open_customer,
-            examples=(
-                ("Open Grace Hopper", {"customer": "Grace Hopper"}),
-                ("Show me Marie Curie", {"customer": "Marie Curie"}),
-                ("What is the phone number of Emmy Noether?", {"customer": "Emmy Noether"}),
-                *IN_OTHER_LANGUAGES["customer.open"],
-            ),
-        ),
-        Capability(
-            name="orders.list",
-            title="List orders",
-            description="List the orders of one customer, newest first: number, item, amount and status.",
-            input_schema=object_schema(
-                required=("customer",),
-                customer=customer_name(),
-                status=choice("Status", "Only orders with this status.", ("all", *ORDER_STATUSES)),
-            ),
-            risk="read",
-            handler=list_orders,
-            examples=(
-                ("List the orders of Grace Hopper", {"customer": "Grace Hopper"}),
-                ("What did Marie Curie order?", {"customer": "Marie Curie"}),
-                ("Show the open orders of Trần Thị Mai", {"customer": "Trần Thị Mai", "status": "open"}),
-                *IN_OTHER_LANGUAGES["orders.list"],
-            ),
+        risk="read",
+        handler=list_orders,
+        examples=(
+            ("List the orders of Grace Hopper", {"customer": "Grace Hopper"}),
+            ("What did Marie Curie order?", {"customer": "Marie Curie"}),
+            ("Show the open orders of Trần Thị Mai", {"customer": "Trần Thị Mai", "status": "open"}),
         ),
     )
 
 
-def _viewing(desk: Desk) -> tuple[Capability, ...]:
+def _set_filter(desk: Desk) -> Capability:
     def set_filter(status: str) -> dict[str, Any]:
         return {"status": status, "shown": desk.show_filter(text="", status=status)}
 
+    return Capability(
+        name="view.set_filter",
+        title="Filter the table",
+        description="Show only the customers with one status in the table, or all of them.",
+        input_schema=object_schema(
+            required=("status",),
+            status=choice("Status", "Which customers to show.", ("all", *CUSTOMER_STATUSES)),
+        ),
+        risk="read",
+        handler=set_filter,
+        examples=(
+            ("Show only the inactive customers", {"status": "inactive"}),
+            ("Filter by leads", {"status": "lead"}),
+            ("Show all customers again", {"status": "all"}),
+        ),
+    )
+
+
+def _sort(desk: Desk) -> Capability:
     def sort(column: str, direction: str = "ascending") -> dict[str, Any]:
         desk.show_sorted(column, direction)
         return {"column": column, "direction": direction}
 
+    return Capability(
+        name="view.sort",
+        title="Sort the table",
+        description="Sort the table of customers by one column.",
+        input_schema=object_schema(
+            required=("column",),
+            column=choice("Column", "The column to sort by.", CUSTOMER_COLUMNS),
+            direction=choice("Direction", "A to Z or Z to A.", ("ascending", "descending")),
+        ),
+        risk="read",
+        handler=sort,
+        examples=(
+            ("Sort the customers by city", {"column": "city"}),
+            ("Sort by name from Z to A", {"column": "name", "direction": "descending"}),
+            ("Order the table by company", {"column": "company"}),
+        ),
+    )
+
+
+def _set_theme(desk: Desk) -> Capability:
     def set_theme(theme: str) -> dict[str, Any]:
         desk.show_theme(theme)
         return {"theme": theme}
 
-    return (
-        Capability(
-            name="view.set_filter",
-            title="Filter the table",
-            description="Show only the customers with one status in the table, or all of them.",
-            input_schema=object_schema(
-                required=("status",),
-                status=choice("Status", "Which customers to show.", ("all", *CUSTOMER_STATUSES)),
-            ),
-            risk="read",
-            handler=set_filter,
-            examples=(
-                ("Show only the inactive customers", {"status": "inactive"}),
-                ("Filter by leads", {"status": "lead"}),
-                ("Show all customers again", {"status": "all"}),
-                *IN_OTHER_LANGUAGES["view.set_filter"],
-            ),
-        ),
-        Capability(
-            name="view.sort",
-            title="Sort the table",
-            description="Sort the table of customers by one column.",
-            input_schema=object_schema(
-                required=("column",),
-                column=choice("Column", "The column to sort by.", CUSTOMER_COLUMNS),
-                direction=choice("Direction", "A to Z or Z to A.", ("ascending", "descending")),
-            ),
-            risk="read",
-            handler=sort,
-            examples=(
-                ("Sort the customers by city", {"column": "city"}),
-                ("Sort by name from Z to A", {"column": "name", "direction": "descending"}),
-                ("Order the table by company", {"column": "company"}),
-                *IN_OTHER_LANGUAGES["view.sort"],
-            ),
-        ),
-        Capability(
-            name="app.set_theme",
-            title="Change the theme",
-            description="Switch the look of the application: light, dark, or as the system says.",
-            input_schema=object_schema(required=("theme",), theme=choice("Theme", "The look.", THEMES)),
-            risk="read",
-            handler=set_theme,
-            examples=(
-                ("Switch to dark mode", {"theme": "dark"}),
-                ("Make it light again", {"theme": "light"}),
-                *IN_OTHER_LANGUAGES["app.set_theme"],
-            ),
+    return Capability(
+        name="app.set_theme",
+        title="Change the theme",
+        description="Switch the look of the application: light, dark, or as the system says.",
+        input_schema=object_schema(required=("theme",), theme=choice("Theme", "The look.", THEMES)),
+        risk="read",
+        handler=set_theme,
+        examples=(
+            ("Switch to dark mode", {"theme": "dark"}),
+            ("Make it light again", {"theme": "light"}),
         ),
     )

@@ -22,7 +22,6 @@ from examples.crm.desk import (
 )
 from examples.crm.domain import CUSTOMER_FIELDS, ORDER_STATUSES, Customer, check_field
 from examples.crm.lookup import find_customer, find_order
-from examples.crm.other_languages import IN_OTHER_LANGUAGES
 
 
 def change_capabilities(desk: Desk) -> tuple[Capability, ...]:
@@ -59,12 +58,7 @@ def _update(desk: Desk) -> Capability:
             required=("customer", "field", "value"),
             customer=customer_name(),
             field=choice("Field", "Which field to change.", CUSTOMER_FIELDS),
-            value={
-                "type": "string",
-                "title": "New value",
-                "description": "The new value.",
-                "maxLength": 4000,
-            },
+            value={"type": "string", "title": "New value", "description": "The new value.", "maxLength": 4000},
         ),
         risk="mutating",
         handler=update,
@@ -87,7 +81,6 @@ def _update(desk: Desk) -> Capability:
                 "Katherine Johnson has a new phone number: +1 202 555 0199",
                 {"customer": "Katherine Johnson", "field": "phone", "value": "+1 202 555 0199"},
             ),
-            *IN_OTHER_LANGUAGES["customer.update"],
         ),
     )
 
@@ -133,7 +126,6 @@ def _create(desk: Desk) -> Capability:
                 "Create the customer Edsger Dijkstra, edsger@example.org, in Rotterdam",
                 {"name": "Edsger Dijkstra", "email": "edsger@example.org", "city": "Rotterdam"},
             ),
-            *IN_OTHER_LANGUAGES["customer.create"],
         ),
     )
 
@@ -169,7 +161,6 @@ def _set_order_status(desk: Desk) -> Capability:
             ("Mark order 1004 as shipped", {"order": "1004", "status": "shipped"}),
             ("Order 1005 is paid", {"order": "1005", "status": "paid"}),
             ("Cancel order 1010", {"order": "1010", "status": "cancelled"}),
-            *IN_OTHER_LANGUAGES["order.set_status"],
         ),
     )
 
@@ -212,6 +203,5 @@ def _delete(desk: Desk) -> Capability:
         examples=(
             ("Delete the customer Hypatia Theon", {"customer": "Hypatia Theon"}),
             ("Remove Tim Berners", {"customer": "Tim Berners"}),
-            *IN_OTHER_LANGUAGES["customer.delete"],
         ),
     )

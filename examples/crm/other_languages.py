@@ -15,7 +15,7 @@ IN_OTHER_LANGUAGES: dict[str, Examples] = {
     ),
     "customer.open": (
         (f"Xem hồ sơ của {_BINH}", {"customer": _BINH}),
-        ("Mở thông tin khách hàng Grace Hopper", {"customer": "Grace Hopper"}),
+        ("Xem trang của khách hàng Grace Hopper", {"customer": "Grace Hopper"}),
         (f"查看客户{_WEI}的资料", {"customer": _WEI}),
         (f"打开{_YANG}", {"customer": _YANG}),
     ),

@@ -40,7 +40,7 @@ def counting(registry, name="it.do", risk="read"):
 
 
 async def test_the_turn_cap_is_told_as_a_budget():
-    """FC-64."""
+    """G37, FC-64."""
     registry = Registry()
     counting(registry)
     agent = Agent(registry, ScriptedModel([[tool("it.do", {"n": n})] for n in range(9)]), budgets=Budgets(turns=2))
@@ -51,7 +51,7 @@ async def test_the_turn_cap_is_told_as_a_budget():
 
 
 async def test_calls_beyond_the_budget_are_answered_and_end_the_run():
-    """FC-64."""
+    """G37, FC-64."""
     registry = Registry()
     seen = counting(registry)
     model = ScriptedModel([[tool("it.do", {"n": n}) for n in range(5)]])
@@ -66,7 +66,7 @@ async def test_calls_beyond_the_budget_are_answered_and_end_the_run():
 
 
 async def test_writes_have_a_budget_of_their_own_and_only_those_that_ran_count():
-    """FC-64."""
+    """G37, FC-64."""
     registry = Registry()
     decisions = iter(["deny", "approve", "approve"])
 
@@ -87,7 +87,7 @@ async def test_writes_have_a_budget_of_their_own_and_only_those_that_ran_count()
 
 @pytest.mark.parametrize("usage", [Usage(input_tokens=900, output_tokens=200), None])
 async def test_tokens_are_counted_as_reported_or_else_estimated(usage):
-    """FC-64."""
+    """G37, FC-64."""
     registry = Registry()
     counting(registry)
     model = ScriptedModel(
@@ -128,7 +128,7 @@ async def test_time_that_is_used_up_ends_a_call_and_says_that_it_was_not_the_per
 
 
 async def test_time_that_is_used_up_ends_a_stream():
-    """FC-64, FC-55."""
+    """G37, FC-64, FC-55."""
     model = HeldModel(Delta(text="Hel"))
     agent = Agent(Registry(), model, budgets=Budgets(seconds=0.05))
     end = await asyncio.wait_for(agent.run("Go"), 2)
@@ -177,7 +177,7 @@ def test_a_budget_that_makes_no_sense_is_refused(wrong):
 
 
 async def test_the_same_call_with_the_same_result_is_not_run_a_fourth_time_and_ends_the_run_when_it_goes_on():
-    """FC-64."""
+    """G37, FC-64."""
     registry = Registry()
     seen = counting(registry)
     agent = Agent(registry, ScriptedModel([[tool("it.do", {"n": 1})] for _ in range(8)]))

@@ -33,7 +33,7 @@ class Waiting:
 
 
 async def test_a_result_lands_in_the_thread_that_asked_for_it_and_not_in_the_one_that_is_shown():
-    """FC-65."""
+    """G38, FC-65."""
     registry, read = Registry(), Waiting()
     registry.register(capability("it.read", read))
     agent = Agent(registry, ScriptedModel([[tool("it.read")], "It is found."]))
@@ -55,7 +55,7 @@ async def test_a_result_lands_in_the_thread_that_asked_for_it_and_not_in_the_one
 
 
 async def test_a_result_lands_in_the_branch_that_asked_for_it():
-    """FC-65."""
+    """G38, FC-65."""
     registry, read = Registry(), Waiting()
     registry.register(capability("it.read", read))
     agent = Agent(registry, ScriptedModel(["One.", "Two.", [tool("it.read")], "Three."]))

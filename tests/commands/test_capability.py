@@ -107,7 +107,7 @@ async def test_a_row_that_changed_while_the_person_read_is_stale_and_nothing_is_
 
 
 async def test_two_windows_on_one_database_see_a_conflict_as_one(url: str, inspector: Inspector) -> None:
-    """FC-25: the version is checked in the command's own transaction, so no gap is left after the last preview."""
+    """G30, FC-25: the version is checked in the command's own transaction, so no gap is left after the last preview."""
     async with make_service(url) as one, make_service(url) as two:
         await one.submit(Command.of("customer.create", {"id": 1, "name": "Ada"}, command_id="c-1"), ANN)
         first, second = open_window(one), open_window(two)

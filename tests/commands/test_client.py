@@ -80,7 +80,7 @@ async def test_it_answers_as_the_embedded_service_does(
 async def test_an_answer_lost_after_the_commit_is_found_under_the_same_id(
     client: CommandClient, proxy: CutProxy, inspector: Inspector
 ) -> None:
-    """FC-24, FC-39"""
+    """G29, FC-24, FC-39"""
     proxy.cuts = 1
     result = await client.submit(add_entry("a"), ANN)
     assert (result.status, result.data) == (CommandStatus.SUCCEEDED, {"entry": "a", "ratio": 1.0})

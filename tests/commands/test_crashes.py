@@ -34,26 +34,28 @@ def run(module: str, *arguments: str) -> str:
 
 @pytest.mark.parametrize("store", STORES)
 def test_kill_9_loses_and_doubles_nothing(store: str) -> None:
-    """FC-39"""
+    """G29, FC-39"""
     out = run("commands_kill", "--count", "25", "--store", store)
     assert "25 kills" in out
     assert "0 lost, doubled or untrue" in out
 
 
 def test_kill_9_of_the_server_loses_and_doubles_nothing() -> None:
+    """G29"""
     out = run("commands_kill", "--count", "2", "--store", "postgresql", "--server")
     assert "2 kills" in out
 
 
 @pytest.mark.parametrize("store", STORES)
 def test_the_same_ids_from_four_processes_happen_once_and_get_the_same_bytes(store: str) -> None:
-    """FC-24"""
+    """G29, FC-24"""
     out = run("commands_shared_ids", "--count", "60", "--store", store)
     assert "60 effects, replies identical" in out
 
 
 @pytest.mark.parametrize("store", STORES)
 def test_of_executing_and_giving_up_exactly_one_wins_and_all_agree(store: str) -> None:
+    """G32"""
     out = run("commands_races", "--count", "100", "--store", store)
     won = re.search(r"'succeeded': (\d+)", out)
     assert won is not None

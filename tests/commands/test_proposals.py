@@ -54,7 +54,7 @@ async def test_an_approved_proposal_becomes_the_command_that_was_shown(
 async def test_a_proposal_and_its_approval_survive_a_restart_and_do_not_run_by_themselves(
     url: str, inspector: Inspector
 ) -> None:
-    """FC-38"""
+    """G31, FC-38"""
     async with make_service(url) as service:
         proposal = await offered(service, facts=[1.0, "x"], expected_version=3)
         await service.proposals.approve(proposal.proposal_id, digest=proposal.digest, by="ann")

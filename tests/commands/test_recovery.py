@@ -43,7 +43,7 @@ async def crash(url: str, point: str) -> None:
 
 
 async def test_a_waiting_approval_is_offered_again_and_never_runs_by_itself(url: str, inspector: Inspector) -> None:
-    """FC-38"""
+    """G31, FC-38"""
     await crash(url, "asked")
     async with make_service(url) as service:
         window = open_window(service)
@@ -89,7 +89,7 @@ async def test_an_offer_is_read_anew_when_the_row_changed_meanwhile(url: str, in
 async def test_what_was_approved_and_not_executed_is_offered_again_and_asked_anew(
     url: str, inspector: Inspector, point: str
 ) -> None:
-    """FC-39: in a store of one's own an absent id after a restart means that nothing happened."""
+    """G31, FC-39: in a store of one's own an absent id after a restart means that nothing happened."""
     await crash(url, point)
     async with make_service(url) as service:
         window = open_window(service)
@@ -302,7 +302,7 @@ async def test_a_question_that_two_windows_show_is_carried_out_once(url: str, in
 
 
 async def test_a_tombstone_of_another_window_stops_an_approved_command(url: str, inspector: Inspector) -> None:
-    """Exactly one of executing and giving up wins, whoever comes first."""
+    """G32: Exactly one of executing and giving up wins, whoever comes first."""
     async with make_service(url) as one, make_service(url) as two:
         first, second = open_window(one), open_window(two)
         submit = one.submit

@@ -48,7 +48,7 @@ async def test_a_command_changes_rows_and_leaves_result_and_audit(
 async def test_the_same_command_again_gets_the_first_result_byte_for_byte(
     service: CommandService, inspector: Inspector
 ) -> None:
-    """FC-24"""
+    """G29, FC-24"""
     first = await service.submit(add_entry("a"), ANN)
     again = await service.submit(add_entry("a"), ANN)
     assert again.encode() == first.encode() == (await service.status("a")).encode()
@@ -100,7 +100,7 @@ async def test_another_expected_version_is_another_payload(service: CommandServi
 async def test_a_changed_row_is_a_version_conflict_that_is_stored_and_not_tried_again(
     service: CommandService, inspector: Inspector
 ) -> None:
-    """FC-22, FC-25"""
+    """G30, FC-22, FC-25"""
     await with_customer(service)
     assert (await service.submit(rename("r-1", version=1), BOB)).version == 2
     result = await service.submit(delete(version=1), ANN)

@@ -30,7 +30,7 @@ def meta(registry: Registry) -> Registry:
 async def test_a_risky_call_waits_for_a_person_under_its_real_name_target_and_input(
     meta: Registry, risk: str, approve: list[Any], audit: list[AuditEvent]
 ) -> None:
-    """FC-17: the digest, the approval and the audit are the inner call's."""
+    """G36, FC-17: the digest, the approval and the audit are the inner call's."""
     ran: list[str] = []
     meta.register(text_capability(recording(ran), name="note.wipe", risk=risk, target=Target(id="a", label="Notes")))
     direct = await meta.execute(call("note.wipe", target_id="a", input={"text": "all"}))
@@ -57,7 +57,7 @@ async def test_a_risky_call_waits_for_a_person_under_its_real_name_target_and_in
 
 @pytest.mark.parametrize("risk", ["mutating", "destructive"])
 async def test_without_a_yes_nothing_runs_through_the_generic_tool(meta: Registry, risk: str, deny: list[Any]) -> None:
-    """FC-17: a generic "execute" reaches no risky handler past the gate."""
+    """G36, FC-17: a generic "execute" reaches no risky handler past the gate."""
     ran: list[str] = []
     meta.register(text_capability(recording(ran), risk=risk))
     outcome = await meta.execute(execute("note.add", meta.revision, {"text": "x"}))
@@ -78,7 +78,7 @@ async def test_without_an_approver_nothing_runs_through_the_generic_tool(meta: R
 async def test_each_inner_outcome_passes_through_as_if_the_call_had_been_made_itself(
     meta: Registry, answer: Any
 ) -> None:
-    """FC-17: status, code, hint, retry, applied and data are the inner call's, whatever they are."""
+    """G36, FC-17: status, code, hint, retry, applied and data are the inner call's, whatever they are."""
 
     def decide(request: Any) -> None:
         if request.name == "note.deny":

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from PySide6.QtWidgets import QAbstractButton, QDialogButtonBox, QPushButton, QWidget, QWizard
 
 from agentic_qt.qt.forms.properties import declared, words
+from agentic_qt.qt.forms.second_gesture import SecondButton
 
 _Role = QDialogButtonBox.ButtonRole
 _SUBMIT = (_Role.AcceptRole, _Role.YesRole, _Role.ApplyRole)
@@ -57,7 +58,11 @@ def _submitting(form: QWidget, boxes: list[QDialogButtonBox]) -> tuple[QAbstract
     push = [
         button
         for button in form.findChildren(QPushButton)
-        if button not in inside and _belongs(button, form) and not button.isCheckable() and button.menu() is None
+        if button not in inside
+        and not isinstance(button, SecondButton)
+        and _belongs(button, form)
+        and not button.isCheckable()
+        and button.menu() is None
     ]
     default = [button for button in push if button.isDefault()]
     if default:

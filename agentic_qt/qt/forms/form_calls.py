@@ -305,6 +305,7 @@ class FormCalls(QObject):
             given=dict(values),
             filled=filled,
             validate=self.options.validate,
+            confirm=(self.options.title or self.options.name) if self.options.risk is Risk.DESTRUCTIVE else "",
             times=self.gestures.times,
             clock=self.gestures.clock,
         )

@@ -38,6 +38,18 @@ def words(value: Any) -> tuple[str, ...]:
     return tuple(name.strip() for name in value if isinstance(name, str) and name.strip())
 
 
+def places(value: Any) -> tuple[str | None, ...]:
+    """Return what a property says of each item in turn: a list, or one text with commas or else blanks between them.
+
+    The place counts: an empty text stays one, and None stands where nothing is said.
+    """
+    if isinstance(value, str):
+        return tuple(word.strip() for word in value.split(",")) if "," in value else tuple(value.split())
+    if not isinstance(value, list | tuple):
+        return ()
+    return tuple(None if item is None or isinstance(item, bool) else str(item) for item in value)
+
+
 def text_of(value: Any) -> str:
     """Return a property that should be a text; anything else counts as none."""
     return value if isinstance(value, str) else ""

@@ -13,6 +13,8 @@ from PySide6.QtWidgets import QAbstractButton, QDialog, QToolTip, QWidget
 
 from agentic_qt.qt.forms.buttons import FormButtons
 from agentic_qt.qt.forms.port import FormPort, PortFilled, edited
+from agentic_qt.qt.forms.properties import without_mnemonic
+from agentic_qt.qt.forms.second_gesture import SecondGesture
 from agentic_qt.qt.forms.states import FORM_ACTIVE, SUBMIT_ACTIVE, announce, mark, reveal
 from agentic_qt.qt.forms.submit_control import SubmitControl
 from agentic_qt.qt.gestures.gesture import GestureGuard, GestureTimes, Refusal
@@ -45,11 +47,13 @@ class Review(QObject):
         given: The input of the call.
         filled: What filling did.
         validate: The application's own check, asked at each press of Submit.
+        confirm: What the form does, for people, where it takes a second gesture on a button of ours; else empty.
         times: The two times of the isolated gesture.
         clock: Seconds, monotonic, for the gesture.
 
     Attributes:
         button: The submit button that was pressed.
+        second: Asks for the second gesture, where one is needed.
         watch: The application's input since the form was filled.
         submitted: What stood in the form then.
         facts: What the preview said of the call.
@@ -64,6 +68,7 @@ class Review(QObject):
         given: Mapping[str, Any],
         filled: PortFilled,
         validate: Validate | None,
+        confirm: str,
         times: GestureTimes,
         clock: Callable[[], float],
     ) -> None:
@@ -86,6 +91,10 @@ class Review(QObject):
         self.watch = InputWatch(clock=clock, parent=form)
         self._guard = GestureGuard(form, self.watch, times=times)
         self._control = SubmitControl(form, buttons.submit, self._guard, decide=self._pressed, refuse=self._refused)
+        self.second: SecondGesture | None = None
+        self._first_values: dict[str, Any] = {}  # what stood in the form at the first of two gestures
+        if confirm:
+            self.second = SecondGesture(form, confirm, self._guard, decide=self._pressed_again, refuse=self._refused)
         self._arm(form)
 
     @property
@@ -155,9 +164,11 @@ class Review(QObject):
         mark(submit, SUBMIT_ACTIVE, value=True)
         form.update()  # painted once more: the guard counts from there
         words = translate("agentic_qt", "The assistant filled in this form. Check it, then press {button}.")
-        announce(form, words.format(button=submit.text().replace("&", "")), urgent=True)
+        announce(form, words.format(button=_shown(submit)), urgent=True)
 
     def _disarm(self) -> None:
+        if self.second is not None:
+            self.second.withdraw()
         self._control.disarm()
         if shiboken6.isValid(self._guard):  # else it went with the form
             self._guard.close()
@@ -171,8 +182,8 @@ class Review(QObject):
             for button in self._buttons.submit:
                 if shiboken6.isValid(button):
                     mark(button, SUBMIT_ACTIVE, value=None)
-        for owned in (self._control, self._guard, self.watch, self):
-            if shiboken6.isValid(owned):
+        for owned in (self.second, self._control, self._guard, self.watch, self):
+            if owned is not None and shiboken6.isValid(owned):
                 owned.deleteLater()
 
     def _look_whether_hidden(self) -> None:
@@ -183,6 +194,32 @@ class Review(QObject):
         if not self.is_open:
             return
         now = self.port.values(secret=True)
+        if not self._accepts(now, button):
+            return
+        if self.second is not None:
+            self._first_values = now
+            self.second.ask(button)
+            return
+        self._submit(button, now)
+
+    def _pressed_again(self, button: QAbstractButton) -> None:
+        if not self.is_open or self.second is None:
+            return
+        now = self.port.values(secret=True)
+        if now == self._first_values and button.isEnabled() and self._accepts(now, button):
+            self._submit(button, now)
+            return
+        self.second.withdraw()
+        if now != self._first_values:
+            words = translate("agentic_qt", "The form was changed meanwhile. Check it, then press {button} again.")
+            self._say(words.format(button=_shown(button)), button)
+
+    def _submit(self, button: QAbstractButton, values: dict[str, Any]) -> None:
+        self.button, self.submitted = button, values
+        self.end(Ending.SUBMITTED)
+
+    def _accepts(self, now: dict[str, Any], button: QAbstractButton) -> bool:
+        """Return whether the form may be submitted with what stands in it; else tell the person why not."""
         meant = edited(self.given, self.filled.old, now)
         problems = [f"{issue.pointer.lstrip('/')}: {issue.message}" for issue in self.port.check(meant)]
         if not problems and self._validate is not None:
@@ -191,9 +228,7 @@ class Review(QObject):
         if problems:
             words = translate("agentic_qt", "Not submitted yet. {problems}")
             self._say(words.format(problems=" ".join(problems)), button)
-            return
-        self.button, self.submitted = button, now
-        self.end(Ending.SUBMITTED)
+        return not problems
 
     def _refused(self, refusal: Refusal) -> None:
         words = {
@@ -208,3 +243,7 @@ class Review(QObject):
         if beside.isVisible():
             # Escaped: a value of the model in it must not become markup.
             QToolTip.showText(beside.mapToGlobal(beside.rect().bottomLeft()), f"<qt>{escape(text)}</qt>", beside)
+
+
+def _shown(button: QAbstractButton) -> str:
+    return without_mnemonic(button.text())

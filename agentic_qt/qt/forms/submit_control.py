@@ -23,11 +23,11 @@ Decide = Callable[[QAbstractButton], None]
 Refuse = Callable[[Refusal], None]
 
 
-class SubmitControl(QObject):
-    """Watches the submit buttons of one form until `disarm`.
+class ButtonControl(QObject):
+    """Watches the buttons that submit until `disarm`.
 
     Args:
-        form: The form; this object is its child.
+        owner: This object is its child.
         buttons: Those that submit.
         guard: Judges each press.
         decide: Called with the button for a press that counts.
@@ -36,14 +36,14 @@ class SubmitControl(QObject):
 
     def __init__(
         self,
-        form: QWidget,
+        owner: QWidget,
         buttons: Sequence[QAbstractButton],
         guard: GestureGuard,
         *,
         decide: Decide,
         refuse: Refuse,
     ) -> None:
-        super().__init__(form)
+        super().__init__(owner)
         self._guard = guard
         self._decide = decide
         self._refuse = refuse
@@ -52,42 +52,23 @@ class SubmitControl(QObject):
         self._was_blocked = [button.blockSignals(blocked) for button in buttons]
         self._pressed: QAbstractButton | None = None
         self._gesture = Gesture()
-        self._lines = form.findChildren(QLineEdit)
-        window = form.window()
-        self._dialog = window if isinstance(window, QDialog) else None
-        for watched in self._watched():
-            watched.installEventFilter(self)
         for button in buttons:
+            button.installEventFilter(self)
             guard.protect(button)
 
     def disarm(self) -> None:
         """Let the buttons speak again."""
-        for watched in self._watched():
-            if shiboken6.isValid(watched):
-                watched.removeEventFilter(self)
         for button, was_blocked in zip(self._buttons, self._was_blocked, strict=True):
             if shiboken6.isValid(button):
+                button.removeEventFilter(self)
                 button.blockSignals(was_blocked)
-        self._buttons, self._lines, self._was_blocked, self._dialog = [], [], [], None
+        self._buttons, self._was_blocked = [], []
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Read what a person does to a button, and Return in a field of one line."""
+        """Read what a person does to a button."""
         if isinstance(watched, QAbstractButton) and watched in self._buttons:
             return self._on_button(watched, event)
-        if event.type() == _Type.KeyPress and _is_return(cast("QKeyEvent", event)):
-            if watched in self._lines:
-                return self._on_return(self._buttons[0])
-            if watched is self._dialog:
-                default = self._default_of(self._dialog)
-                return default is not None and self._on_return(default)
         return False
-
-    def _watched(self) -> "list[QObject]":
-        return [*self._buttons, *self._lines, *([self._dialog] if self._dialog is not None else [])]
-
-    def _default_of(self, dialog: QDialog) -> QAbstractButton | None:
-        default = next((button for button in dialog.findChildren(QPushButton) if button.isDefault()), None)
-        return default if default in self._buttons else None
 
     def _on_return(self, button: QAbstractButton) -> bool:
         if shiboken6.isValid(button) and button.isEnabled() and button.isVisible():
@@ -144,6 +125,59 @@ class SubmitControl(QObject):
             self._decide(button)
         else:
             self._refuse(refusal)
+
+
+class SubmitControl(ButtonControl):
+    """Watches the submit buttons of one form, and Return in its fields.
+
+    Args:
+        form: The form; this object is its child.
+        buttons: Those that submit.
+        guard: Judges each press.
+        decide: Called with the button for a press that counts.
+        refuse: Called with the reason for one that does not.
+    """
+
+    def __init__(
+        self,
+        form: QWidget,
+        buttons: Sequence[QAbstractButton],
+        guard: GestureGuard,
+        *,
+        decide: Decide,
+        refuse: Refuse,
+    ) -> None:
+        super().__init__(form, buttons, guard, decide=decide, refuse=refuse)
+        self._lines = form.findChildren(QLineEdit)
+        window = form.window()
+        self._dialog = window if isinstance(window, QDialog) else None
+        for watched in self._fields():
+            watched.installEventFilter(self)
+
+    def disarm(self) -> None:
+        """Let the buttons speak again."""
+        for watched in self._fields():
+            if shiboken6.isValid(watched):
+                watched.removeEventFilter(self)
+        self._lines, self._dialog = [], None
+        super().disarm()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Read what a person does to a button, and Return in a field of one line."""
+        if event.type() == _Type.KeyPress and _is_return(cast("QKeyEvent", event)) and self._buttons:
+            if watched in self._lines:
+                return self._on_return(self._buttons[0])
+            if watched is self._dialog:
+                default = self._default_of(self._dialog)
+                return default is not None and self._on_return(default)
+        return super().eventFilter(watched, event)
+
+    def _fields(self) -> list[QObject]:
+        return [*self._lines, *([self._dialog] if self._dialog is not None else [])]
+
+    def _default_of(self, dialog: QDialog) -> QAbstractButton | None:
+        default = next((button for button in dialog.findChildren(QPushButton) if button.isDefault()), None)
+        return default if default in self._buttons else None
 
 
 def _is_return(key: QKeyEvent) -> bool:

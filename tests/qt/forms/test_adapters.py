@@ -231,6 +231,27 @@ def test_named_item_values_go_before_data(make_form):
     assert combo.currentText() == "White wine"
 
 
+@pytest.mark.parametrize("values", [["", "red", "white"], ",red,white", " , red , white"])
+def test_an_empty_item_value_keeps_its_place(make_form, values):
+    combo = QComboBox()
+    combo.addItems(["Please choose", "Red wine", "White wine"])
+    combo.setProperty("toolItemValues", values)
+    form = make_form(("wine", combo))
+    assert schema(form, "wine")["enum"] == ["", "red", "white"]
+    assert fill(form, {"wine": "red"}).after.values == {"wine": "red"}
+    assert combo.currentText() == "Red wine"
+
+
+def test_item_values_may_be_numbers_or_left_out_for_some(make_form):
+    combo = QComboBox()
+    combo.addItems(["One", "Two", "Three", "Four"])
+    combo.setProperty("toolItemValues", [1, None, 3])
+    form = make_form(("count", combo))
+    assert schema(form, "count")["enum"] == ["1", "Two", "3", "Four"]
+    assert fill(form, {"count": "3"}).after.values == {"count": "3"}
+    assert combo.currentText() == "Three"
+
+
 def test_a_combo_box_of_fonts_takes_a_font(make_form):
     combo = QFontComboBox()
     form = make_form(("font", combo))

@@ -39,7 +39,7 @@ def recorded(signals):
 
 
 def test_every_error_is_told_at_once_and_nothing_changes(make_form):
-    """FC-73."""
+    """G34, FC-73."""
     line = QLineEdit("old")
     line.setMaxLength(5)
     form = make_form(("line", line), ("n", QSpinBox()), ("c", QCheckBox()))
@@ -115,7 +115,7 @@ def test_a_failed_fill_undoes_the_reset_too(make_form):
 
 
 def test_a_value_that_a_widget_does_not_take_restores_the_form_and_tells_the_actual_one(make_form):
-    """FC-73."""
+    """G34, FC-73."""
 
     class Clamping(QSpinBox):
         def setValue(self, value):
@@ -326,7 +326,7 @@ def test_a_required_field_is_missed_and_must_not_be_empty(make_form):
 
 
 def test_what_is_read_only_disabled_hidden_or_secret_cannot_be_written(make_form):
-    """FC-75."""
+    """G35, FC-75."""
     fixed, disabled, hidden, secret = (QLineEdit("x") for _ in range(4))
     form = make_form(("a", fixed), ("b", disabled), ("c", hidden), ("d", secret))
     fixed.setReadOnly(True)

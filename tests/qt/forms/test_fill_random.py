@@ -12,12 +12,12 @@ CASES = settings(max_examples=250, deadline=None, suppress_health_check=list(Hea
 @CASES
 @given(specs=FORMS, data=st.data())
 def test_a_valid_input_is_read_back_as_it_was_given(qapp, specs, data):
-    """FC-73, FC-74."""
+    """G34, FC-73, FC-74."""
     takes_and_gives_back(specs, data)
 
 
 @CASES
 @given(specs=FORMS, data=st.data())
 def test_an_invalid_input_is_refused_and_changes_nothing(qapp, specs, data):
-    """FC-73."""
+    """G34, FC-73."""
     refuses_and_changes_nothing(specs, data)

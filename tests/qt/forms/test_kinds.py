@@ -94,7 +94,7 @@ def test_each_kind_takes_its_value_and_gives_it_back(make_ui):
 
 
 def test_a_sensitive_value_is_told_to_nobody(make_ui):
-    """FC-75."""
+    """G35, FC-75."""
     form = make_ui("every_kind.ui")
     change = next(change for change in preview(form, {"pin": "9999"}))
     assert (change.key, change.old, change.new) == ("pin", None, None)

@@ -67,6 +67,7 @@ async def test_no_second_confirmation_is_asked_for():
 
 
 async def test_what_the_person_edits_is_what_runs_with_a_digest_of_its_own():
+    """G33"""
     stage = FormStage()
     digests = set()
     stage.registry.audit(lambda event: digests.add(event.digest))
@@ -85,7 +86,7 @@ async def test_what_the_person_edits_is_what_runs_with_a_digest_of_its_own():
 
 
 async def test_code_cannot_press_submit_for_the_person():
-    """Probe page_autosubmits_on_activated: the browser lets a page submit by itself."""
+    """G33: Probe page_autosubmits_on_activated: the browser lets a page submit by itself."""
     stage = FormStage()
     stage.tool.tool_activated.connect(stage.button.click)
     await stage.open()
@@ -100,6 +101,7 @@ async def test_code_cannot_press_submit_for_the_person():
 
 
 async def test_events_that_code_made_up_submit_nothing():
+    """G33"""
     stage = FormStage()
     await stage.open()
     task = await stage.begin({"city": "Hue"})

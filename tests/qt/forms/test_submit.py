@@ -70,6 +70,8 @@ async def test_auto_submit_of_a_destructive_form_is_ignored_and_linted():
     assert any("destructive" in text for text in scope_lints(stage))
     stage.pass_time()
     stage.press_submit()
+    stage.pass_time()
+    QTest.mouseClick(stage.tool.review.second.button, Qt.MouseButton.LeftButton)
     assert (await outcome_of(task)).ok
 
 

@@ -8,7 +8,7 @@ from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistent
 from PySide6.QtWidgets import QComboBox
 
 from agentic_qt.qt.forms.adapters.options import Option, pairs
-from agentic_qt.qt.forms.properties import words
+from agentic_qt.qt.forms.properties import places
 
 _USABLE: Final = (Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable).value
 """A number: operators of enumerations cost more than all else here."""
@@ -85,8 +85,7 @@ _items: dict[int, ComboItems] = {}
 
 def value_at(combo: QComboBox, index: int) -> str:
     """Return the value of one item."""
-    values = words(combo.property("toolItemValues"))
-    return values[index] if index < len(values) else wire(combo.itemData(index), combo.itemText(index))
+    return _value(places(combo.property("toolItemValues")), combo, index, combo.itemText(index))
 
 
 def wire(data: Any, text: str) -> str:
@@ -103,11 +102,15 @@ def is_usable(index: QModelIndex) -> bool:
 
 
 def _read(combo: QComboBox) -> Iterator[Option]:
-    values = words(combo.property("toolItemValues"))
+    values = places(combo.property("toolItemValues"))
     for index in range(combo.count()):
         text = combo.itemText(index)
-        value = values[index] if index < len(values) else wire(combo.itemData(index), text)
-        yield Option(value=value, text=text, index=index)
+        yield Option(value=_value(values, combo, index, text), text=text, index=index)
+
+
+def _value(values: tuple[str | None, ...], combo: QComboBox, index: int, text: str) -> str:
+    named = values[index] if index < len(values) else None
+    return wire(combo.itemData(index), text) if named is None else named
 
 
 def _signals(model: QAbstractItemModel) -> Iterator[Any]:
