@@ -119,19 +119,24 @@ def speaks(module: str, arguments: list[str]) -> bool:
     return all(f'"{word.partition("=")[0]}"' in text for word in arguments if word.startswith("-"))
 
 
+def dev_takes(command: str, arguments: list[str]) -> bool:
+    """Whether a command of dev.py takes the arguments."""
+    if command == "demo":
+        return accepts(crm._parser().parse_args, arguments)
+    if command == "bench":
+        return accepts(bench._parser().parse_args, arguments)
+    if command == "test":
+        return all((ROOT / word).exists() for word in arguments if not word.startswith("-"))
+    return arguments == []
+
+
 def is_known(words: list[str], dev: ModuleType) -> bool:
     """Whether a command of a document exists, with its options."""
     while words and re.fullmatch(r"[A-Z_]+=\S*", words[0]):
         words = words[1:]
     match words:
         case ["python3", "dev.py", command, *arguments] if command in dev.COMMANDS:
-            if command == "demo":
-                return accepts(crm._parser().parse_args, arguments)
-            if command == "bench":
-                return accepts(bench._parser().parse_args, arguments)
-            if command == "test":
-                return all((ROOT / word).exists() for word in arguments if not word.startswith("-"))
-            return arguments == []
+            return dev_takes(command, arguments)
         case ["agentic-qt", "bench", *arguments]:
             return accepts(bench._parser().parse_args, arguments)
         case ["agentic-qt", command, *arguments] if command in _COMMANDS:

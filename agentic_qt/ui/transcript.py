@@ -8,7 +8,7 @@ import secrets
 import time
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QEvent, QMimeData, QRectF, Qt, QTimer, QUrl, Signal
+from PySide6.QtCore import QEvent, QMimeData, QRectF, QStringListModel, Qt, QTimer, QUrl, Signal
 from PySide6.QtGui import (
     QGuiApplication,
     QPainter,
@@ -362,7 +362,9 @@ class Transcript(QTextBrowser):
 
     def createMimeDataFromSelection(self) -> QMimeData:
         """Copy plain text only, without the places of icons."""
-        data = QMimeData()
+        # Made by Qt, not by Python: the clipboard outlives the interpreter; deleting ours then crashes (PySide6 6.11).
+        data = (model := QStringListModel([""])).mimeData([model.index(0)])
+        data.clear()
         data.setText(self.textCursor().selection().toPlainText().replace("\ufffc", "").replace("\u00a0", " "))
         return data
 

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QApplication
 
 from agentic_qt.core.registry import Registry
 from agentic_qt.qt.expose import expose
+from agentic_qt.qt.forms.exposing import expose_forms
 from agentic_qt.qt.loop import on_shutdown, run
 from agentic_qt.ui.assistant import Assistant
 from examples.crm.capabilities import capabilities
@@ -113,6 +114,7 @@ def declare(window: CrmWindow) -> None:
             examples=declared.examples,
             undoable=declared.undoable,
         )
+    expose_forms(window)  # the dialog for a new order declares itself by its properties
 
 
 async def _show(store: Store, theme: str | None) -> None:

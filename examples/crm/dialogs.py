@@ -16,7 +16,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from examples.crm.domain import Customer, Order
+import agentic_qt
+from examples.crm.domain import Customer, Order, RuleError
 
 _LARGEST_AMOUNT = 1_000_000.0
 
@@ -78,19 +79,33 @@ def _answer(box: QMessageBox, answers: dict[QAbstractButton, Callable[[], None]]
 class NewOrderDialog(QDialog):
     """Asks for item and amount of a new order.
 
+    Its properties declare it as a form: while it is shown, the assistant may fill it in, and the person presses
+    "Add order". It is not modal, so that the person can go on talking to the assistant.
+
     Args:
-        add: Called with the order when the person agrees.
+        add: Called with the order when the person agrees; returns it as it was stored, or raises RuleError.
     """
 
-    def __init__(self, parent: QWidget, customer: Customer, add: Callable[[Order], None]) -> None:
+    def __init__(self, parent: QWidget, customer: Customer, add: Callable[[Order], Order]) -> None:
         super().__init__(parent)
+        self.setObjectName("new_order")
+        _declare(
+            self,
+            toolName="order.add",
+            toolTitle="Add order",
+            toolDescription="Add an order to the customer whose order dialog is on the screen.",
+        )
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(f"New order of {customer.name}")
-        self._customer, self._add = customer, add
+        self._window, self._customer, self._add = parent, customer, add
         self.item = QLineEdit()
+        self.item.setObjectName("item")
+        _declare(self.item, toolRequired=True, toolParamDescription="What was ordered")
         self.item.setMaxLength(120)
         self.item.setPlaceholderText("What was ordered")
         self.amount = QDoubleSpinBox()
+        self.amount.setObjectName("amount")
+        _declare(self.amount, toolRequired=True, toolParamDescription="What it costs in all, in euros")
         self.amount.setRange(0.0, _LARGEST_AMOUNT)
         self.amount.setSuffix(" €")
         self.amount.setGroupSeparatorShown(True)
@@ -110,11 +125,22 @@ class NewOrderDialog(QDialog):
         self.accepted.connect(self._finish)
 
     def _finish(self) -> None:
-        self._add(
-            Order(
-                customer_id=self._customer.id,
-                item=self.item.text(),
-                amount_cents=round(self.amount.value() * 100),
-                ordered_on=date.today().isoformat(),  # noqa: DTZ011 - the person's own calendar day
-            )
+        submission = agentic_qt.current_submission(self)
+        order = Order(
+            customer_id=self._customer.id,
+            item=self.item.text(),
+            amount_cents=round(self.amount.value() * 100),
+            ordered_on=date.today().isoformat(),  # noqa: DTZ011 - the person's own calendar day
         )
+        try:
+            added = self._add(order)
+        except RuleError as error:
+            tell(self._window, "The order was not added.", error.message)
+            submission.fail(error.code, error.message)
+            return
+        submission.respond_with({"order": added.id, "customer": self._customer.name})
+
+
+def _declare(widget: QWidget, **properties: str | bool) -> None:
+    for name, value in properties.items():
+        widget.setProperty(name, value)

@@ -261,16 +261,18 @@ class CrmWindow(QMainWindow):
     def _ask_new_order(self) -> None:
         customer = self.form.customer
         if customer is not None and customer.id:
-            NewOrderDialog(self, customer, self._add_order).open()
+            self._close_order_dialogs()
+            NewOrderDialog(self, customer, self._add_order).show()
 
-    def _add_order(self, order: Order) -> None:
-        try:
-            added = self.store.create_order(order)
-        except RuleError as error:
-            tell(self, "The order was not added.", error.message)
-            return
+    def _close_order_dialogs(self) -> None:
+        for dialog in self.findChildren(NewOrderDialog):
+            dialog.close()
+
+    def _add_order(self, order: Order) -> Order:
+        added = self.store.create_order(order)
         self._say(f"Order {added.id} was added.")
         self.refresh()
+        return added
 
     def _find(self) -> None:
         self.list.search.setFocus(Qt.FocusReason.ShortcutFocusReason)
@@ -359,6 +361,7 @@ class CrmWindow(QMainWindow):
             event.ignore()
             self._leave_form(self._close_for_good)
             return
+        self._close_order_dialogs()
         self._remember()
         super().closeEvent(event)
 

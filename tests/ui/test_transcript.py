@@ -1,6 +1,8 @@
 """The conversation as a document: what may appear in it, how it grows, what can be clicked."""
 
 import random
+import subprocess
+import sys
 
 import pytest
 from PySide6.QtCore import QPoint, Qt, QUrl
@@ -453,3 +455,20 @@ async def test_clearing_leaves_an_empty_conversation(transcript):
     cursor = QTextCursor(transcript.document())
     assert cursor.position() == 0
     assert transcript.cursorForPosition(QPoint(5, 5)) is not None
+
+
+def test_an_application_that_ends_with_our_words_in_the_clipboard_ends_cleanly() -> None:
+    """The clipboard outlives the interpreter: nothing of Python's may be left in it."""
+    code = (
+        "from PySide6.QtWidgets import QApplication\n"
+        "from PySide6.QtGui import QGuiApplication\n"
+        "from agentic_qt.ui.transcript import Transcript\n"
+        "app = QApplication([])\n"
+        "transcript = Transcript()\n"
+        "transcript.setPlainText('some words')\n"
+        "transcript.selectAll()\n"
+        "transcript.copy()\n"
+        "print(QGuiApplication.clipboard().text())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=50, check=False)
+    assert (done.returncode, done.stdout) == (0, "some words\n"), done.stderr

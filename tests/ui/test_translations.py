@@ -15,7 +15,8 @@ LUPDATE = Path(sys.executable).with_name("pyside6-lupdate")
 # Methods and classes that show their first text to people.
 SHOWING = {
     *("setText", "setToolTip", "setStatusTip", "setWindowTitle", "setPlaceholderText", "setAccessibleName"),
-    *("setAccessibleDescription", "announce", "showText", "_say", "SecondButton", "QAction", "QMenu", "QPushButton", "LinkButton", "GuardedButton"),
+    *("setAccessibleDescription", "announce", "showText", "QAction", "QMenu", "QPushButton", "LinkButton"),
+    *("GuardedButton", "SecondButton"),
 }
 
 

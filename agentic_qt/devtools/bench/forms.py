@@ -24,13 +24,13 @@ def measure(rounds: int) -> list[Row]:
     turns = iter(range(10**9))
     rows = [
         Row(
-            name=f"describing a form of {FIELDS} fields",
+            name=f"describing a form of {FIELDS} fields, CPU",
             value=_median(lambda: synthesise(form), rounds),
             unit="ms",
             limit=DESCRIBE_LIMIT_MS,
         ),
         Row(
-            name=f"filling a form of {FIELDS} fields",
+            name=f"filling a form of {FIELDS} fields, CPU",
             # Each time other values, since a field that holds its value already is left alone.
             value=_median(lambda: fill(form, values[next(turns) % 2]), rounds),
             unit="ms",

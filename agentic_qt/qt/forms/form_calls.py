@@ -27,6 +27,7 @@ from agentic_qt.qt.forms.fill import FillError
 from agentic_qt.qt.forms.options import FormOptions
 from agentic_qt.qt.forms.port import FormPort, PortFilled, difference, kept
 from agentic_qt.qt.forms.review import Ending, Review
+from agentic_qt.qt.forms.slot_errors import SlotErrors
 from agentic_qt.qt.forms.states import FORM_ACTIVE, mark
 from agentic_qt.qt.forms.submission import Submission
 from agentic_qt.qt.gestures.gesture import GestureTimes
@@ -267,9 +268,13 @@ class FormCalls(QObject):
         self.submission = submission
         if not self.port.submit():
             raise CapabilityError("not_written", "The data behind the form could not be written.")
-        self.tell(submission)
-        if self.options.on_submit is None and pressed is not None:
-            pressed.click()
+        with SlotErrors() as errors:
+            self.tell(submission)
+            if self.options.on_submit is None and pressed is not None:
+                pressed.click()
+        if errors.first is not None and not submission.failed:
+            submission.forget()
+            raise errors.first  # as if the handler had raised it, which is what the slot is here
         answer = await submission.answer()
         result: dict[str, Any] = {"submitted": public}
         if submission.responded:

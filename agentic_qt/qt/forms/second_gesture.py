@@ -65,11 +65,12 @@ class SecondGesture(QObject):
         metrics = button.fontMetrics()
         room = window.width() - 4 * metrics.height()
         button.setText(metrics.elidedText(words, Qt.TextElideMode.ElideRight, room).replace("&", "&&"))
-        button.resize(button.sizeHint())
-        self._place()
-        QWidget.setTabOrder(first, button)
         mark(first, SUBMIT_ACTIVE, value=None)
         mark(button, SUBMIT_ACTIVE, value=True)
+        button.ensurePolished()
+        button.resize(button.sizeHint())  # after the style sheets have had their say
+        self._place()
+        QWidget.setTabOrder(first, button)
         button.show()
         button.raise_()
         for watched in (button, first, window):
@@ -115,16 +116,20 @@ class SecondGesture(QObject):
 
 
 def _free_place(button: QWidget, first: QWidget) -> QPoint:
-    """Return where a button covers nothing, as near to another one as can be; else what covers the least."""
+    """Return where a button covers nothing, as near to another one as can be; else what covers the least.
+
+    Buttons, the other one above all, are covered last: two gestures in one place would be none.
+    """
     window = button.window()
     near = QRect(first.mapTo(window, QPoint()), first.size())
-    taken = [near, *_taken(window, button)]
-    places = sorted(_places(window.rect(), near, button.size()), key=lambda place: _distance(place, near))
-    best, fewest = QPoint(), len(taken) + 1
-    for place in places:
-        covered = sum(place.intersects(one) for one in taken)
-        if place.intersects(near):
-            covered += len(taken)  # two gestures in one place would be none
+    gap = button.height() // 3
+    widgets = [widget for widget in _visible(window) if widget is not button]
+    taken = [QRect(widget.mapTo(window, QPoint()), widget.size()) for widget in widgets]
+    buttons = [place for widget, place in zip(widgets, taken, strict=True) if isinstance(widget, QAbstractButton)]
+    buttons.append(near.adjusted(-gap, -gap, gap, gap))
+    best, fewest = QPoint(), len(taken) * (len(buttons) + 2)
+    for place in sorted(_places(window.rect(), near, button.size()), key=lambda place: _distance(place, near)):
+        covered = sum(map(place.intersects, taken)) + len(taken) * sum(map(place.intersects, buttons))
         if covered < fewest:
             best, fewest = place.topLeft(), covered
         if not covered:
@@ -132,10 +137,10 @@ def _free_place(button: QWidget, first: QWidget) -> QPoint:
     return best
 
 
-def _taken(window: QWidget, button: QWidget) -> Iterator[QRect]:
+def _visible(window: QWidget) -> Iterator[QWidget]:
     for widget in window.findChildren(QWidget):
-        if widget is not button and widget.isVisible() and not widget.isWindow() and not _holds_others(widget):
-            yield QRect(widget.mapTo(window, QPoint()), widget.size())
+        if widget.isVisible() and widget.window() is window and not _holds_others(widget):
+            yield widget
 
 
 def _holds_others(widget: QWidget) -> bool:

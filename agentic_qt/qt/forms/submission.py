@@ -57,8 +57,7 @@ class Submission:
 
         The last answer counts; when a person submits alone, nobody reads it.
         """
-        if inspect.iscoroutine(self._answer):
-            self._answer.close()
+        self.forget()
         self._answer, self.responded = answer, True
 
     def fail(
@@ -82,6 +81,17 @@ class Submission:
         parts = [hint] if hint else []
         parts += [f"{pointer_token(key)}: {problem}" for key, problem in (fields or {}).items()]
         self._error = CapabilityError(code, "; ".join(parts), retryable=retryable, applied=applied)
+
+    @property
+    def failed(self) -> bool:
+        """Whether somebody said that it did not work."""
+        return self._error is not None
+
+    def forget(self) -> None:
+        """Drop the answer: nobody will wait for it."""
+        if inspect.iscoroutine(self._answer):
+            self._answer.close()
+        self._answer = None
 
     async def answer(self) -> Any:
         """Return the result, awaited; None when nobody responded.

@@ -7,7 +7,7 @@ import shiboken6
 from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QAccessible
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLineEdit, QPushButton, QSpinBox
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLineEdit, QPushButton, QSpinBox, QVBoxLayout
 
 from agentic_qt.core.call import Status
 from tests.support.approval_stage import settle, until
@@ -78,6 +78,37 @@ async def test_the_second_button_covers_neither_the_first_nor_a_field():
         for widget in stage.window.findChildren(kind):
             if widget is not button and widget.isVisible():
                 assert not place.intersects(QRect(widget.mapTo(stage.window, QPoint()), widget.size()))
+    await stop(task)
+
+
+async def test_in_a_tight_dialog_no_button_is_covered_and_return_stays_a_first_press():
+    stage = FormStage()
+    dialog = QDialog(stage.window)
+    form = make_form(dialog, toolName=None, toolDescription=None)
+    declared = {"toolName": "trip.cancel", "toolDescription": "Cancel a trip.", "toolRisk": "destructive"}
+    for name, value in declared.items():
+        dialog.setProperty(name, value)
+    QVBoxLayout(dialog).addWidget(form)
+    box = QDialogButtonBox(QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel)
+    dialog.layout().addWidget(box)
+    await stage.open()
+    dialog.show()
+    dialog.activateWindow()
+    await until(lambda: stage.exposed.find("trip.cancel") is not None and dialog.isActiveWindow())
+    tool = stage.exposed.find("trip.cancel")
+    task = await stage.begin({"city": "Hue"}, name="trip.cancel")
+    form.findChild(QLineEdit, "city").setFocus()
+    for _ in range(2):
+        for _ in range(12):
+            stage.clock.now += 0.1
+            tool.review.watch.beat()
+        QTest.keyClick(dialog.windowHandle(), Qt.Key.Key_Return)
+    assert not task.done()
+    button = tool.review.second.button
+    place = QRect(button.pos(), button.size())
+    assert dialog.rect().contains(place)
+    for one in box.buttons():
+        assert not place.intersects(QRect(one.mapTo(dialog, QPoint()), one.size()))
     await stop(task)
 
 

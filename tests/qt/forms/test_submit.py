@@ -1,6 +1,7 @@
 """Forms that submit by themselves, and what the application's own handler may say."""
 
 import asyncio
+import sys
 
 import pytest
 from PySide6.QtCore import Qt
@@ -276,3 +277,77 @@ async def test_a_form_is_not_filled_while_the_person_holds_the_mouse():
     assert stage.city.text() == "Hanoi"
     QTest.mouseRelease(stage.city, Qt.MouseButton.LeftButton)
     assert (await outcome_of(stage.call({"city": "Hue"}))).ok
+
+
+@pytest.fixture
+def hooked(monkeypatch):
+    """What the application's own hook was told of errors in slots."""
+    told = []
+    monkeypatch.setattr(sys, "excepthook", lambda kind, error, trace: told.append(str(error)))
+    return told
+
+
+@pytest.mark.parametrize("answers", [False, True])
+async def test_a_slot_that_raises_fails_the_call_and_its_error_stays_here(hooked, answers):
+    """FC-71: the press itself returns as if nothing had happened."""
+    stage = FormStage(make_form(toolAutoSubmit=True, toolReadOnly=True))
+    hook = sys.excepthook
+
+    async def never_asked():
+        return "answered"
+
+    def slot():
+        if answers:
+            current_submission(stage.form).respond_with(never_asked())
+        raise RuntimeError("the secret database")
+
+    stage.button.clicked.connect(slot)
+    await stage.open()
+    outcome = await outcome_of(stage.call({"city": "Hue"}))
+    assert (outcome.status, outcome.code) == (Status.FAILED, "handler_error")
+    assert "secret" not in outcome.hint
+    assert hooked == ["the secret database"]
+    assert sys.excepthook is hook
+    assert not stage.tool.is_active
+
+
+async def test_what_a_slot_says_of_its_failure_goes_before_its_error(hooked):
+    """FC-71"""
+    stage = FormStage(make_form(toolAutoSubmit=True, toolReadOnly=True))
+
+    def slot():
+        current_submission(stage.form).fail("taken", "Nothing is free.")
+        raise RuntimeError
+
+    stage.button.clicked.connect(slot)
+    await stage.open()
+    outcome = await outcome_of(stage.call({"city": "Hue"}))
+    assert (outcome.status, outcome.code) == (Status.FAILED, "taken")
+    assert len(hooked) == 1
+
+
+async def test_an_error_in_a_slot_while_nothing_is_submitted_is_no_business_of_a_call(hooked):
+    """FC-71"""
+    stage = FormStage(make_form(toolAutoSubmit=True, toolReadOnly=True))
+    await stage.open()
+    stage.window.windowTitleChanged.connect(lambda _title: 1 / 0)
+    future = asyncio.get_running_loop().create_future()
+    stage.button.clicked.connect(lambda: current_submission(stage.form).respond_with(future))
+    task = stage.call({"city": "Hue"})
+    await until(lambda: bool(stage.booked))
+    stage.window.setWindowTitle("other")
+    future.set_result("done")
+    assert (await outcome_of(task)).ok
+    assert hooked == ["division by zero"]
+
+
+async def test_a_slot_behind_a_reviewed_form_that_raises_fails_the_call(hooked):
+    """FC-71"""
+    stage = FormStage()
+    stage.button.clicked.connect(lambda: 1 / 0)
+    await stage.open()
+    task = await stage.begin({"city": "Hue"})
+    stage.pass_time()
+    stage.press_submit()
+    outcome = await outcome_of(task)
+    assert (outcome.status, outcome.code, outcome.applied) == (Status.FAILED, "handler_error", None)

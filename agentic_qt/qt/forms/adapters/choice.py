@@ -4,25 +4,22 @@ The value of an item is its data (Qt.UserRole) as a text, else its text; ``toolI
 A tree's value is the path of its texts, unless an item has data.
 """
 
-from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any
 
-from PySide6.QtCore import QItemSelection, QItemSelectionModel, QModelIndex, Qt, SignalInstance
+from PySide6.QtCore import QItemSelection, QItemSelectionModel, QModelIndex, SignalInstance
 from PySide6.QtWidgets import QAbstractItemView, QComboBox, QListView, QTreeView
 
 from agentic_qt.qt.forms.adapters.base import Adapter, JsonSchema, Profile
-from agentic_qt.qt.forms.adapters.combo_items import is_usable, items_of, value_at, wire
+from agentic_qt.qt.forms.adapters.combo_items import items_of, value_at
+from agentic_qt.qt.forms.adapters.model_items import is_usable
 from agentic_qt.qt.forms.adapters.options import (
     SOME,
-    Option,
     choice_schema,
     distinct,
-    pairs,
     unique_items,
 )
 from agentic_qt.qt.forms.adapters.text import line_refusal, replace_text, validated
-
-_PATH: Final = " / "
+from agentic_qt.qt.forms.adapters.view_items import view_items_of
 
 
 class ComboBoxAdapter(Adapter):
@@ -128,21 +125,21 @@ class ItemViewAdapter(Adapter):
         self, control: QListView | QTreeView, profile: Profile, *, required: bool = False, live: bool = True
     ) -> JsonSchema:
         """Return a choice, or a list of choices where several may be selected."""
-        options = [option for option, index in _view_options(control) if profile == "chromium" or is_usable(index)]
-        if profile == "strict":
-            options = [option for option in distinct(options) if option.value or not required]
+        items = view_items_of(control)
+        if profile == "chromium":
+            options = [option for option, _ in items.every]
+        else:
+            options = [option for option in distinct(items.usable) if option.value or not required]
         choice: JsonSchema = choice_schema(options, profile) if live else {"type": "string"}
         return unique_items(choice, profile, required=required) if takes_several(control) else choice
 
     def note(self, control: QListView | QTreeView) -> str:
         """Return what each value is called on the screen."""
-        options = distinct(option for option, index in _view_options(control) if is_usable(index))
-        return pairs([option for option in options if not option.value.endswith(f"{_PATH}{option.text}")])
+        return view_items_of(control).told
 
     def get(self, control: QListView | QTreeView) -> Any:
         """Return what is selected."""
-        chosen = control.selectionModel()
-        values = [option.value for option, index in _view_options(control) if chosen.isSelected(index)]
+        values = _selected(control)
         if takes_several(control):
             return list(dict.fromkeys(values))
         return values[0] if values else None
@@ -153,13 +150,13 @@ class ItemViewAdapter(Adapter):
             return self._value(control, value)
         if not isinstance(value, list):
             return value
-        order = {option.value: place for place, (option, _) in enumerate(_view_options(control))}
+        order = {option.value: place for place, (option, _) in enumerate(view_items_of(control).every)}
         values = [self._value(control, item) for item in value]
         return sorted(values, key=lambda item: order.get(item, len(order)) if isinstance(item, str) else len(order))
 
     def refusal(self, control: QListView | QTreeView, value: Any) -> str:
         """Return which values can be selected now."""
-        options = [option.value for option, index in _view_options(control) if is_usable(index)]
+        options = [option.value for option in view_items_of(control).usable]
         missing = [item for item in (value if isinstance(value, list) else [value]) if item not in options]
         if not missing or (not options and not value):
             return ""
@@ -169,7 +166,7 @@ class ItemViewAdapter(Adapter):
         """Select the items, and tell as a click does."""
         wanted = list(value) if isinstance(value, list) else [value]
         indexes = []
-        for option, index in _view_options(control):
+        for option, index in view_items_of(control).every:
             if option.value in wanted and is_usable(index):
                 indexes.append(index)
                 wanted.remove(option.value)
@@ -183,21 +180,20 @@ class ItemViewAdapter(Adapter):
 
     def snapshot(self, control: QListView | QTreeView) -> tuple[str, ...]:
         """Return the values of the selected items."""
-        chosen = control.selectionModel()
-        return tuple(option.value for option, index in _view_options(control) if chosen.isSelected(index))
+        return tuple(_selected(control))
 
     def restore(self, control: QListView | QTreeView, state: tuple[str, ...]) -> None:
         """Select the same items again."""
         wanted = list(state)
         indexes = []
-        for option, index in _view_options(control):
+        for option, index in view_items_of(control).every:
             if option.value in wanted:
                 indexes.append(index)
                 wanted.remove(option.value)
         _select(control, indexes)
 
     def _value(self, control: QListView | QTreeView, value: Any) -> Any:
-        options = list(_view_options(control))
+        options = view_items_of(control).every
         if not isinstance(value, str) or any(option.value == value for option, _ in options):
             return value
         named = [option.value for option, index in options if option.text == value and is_usable(index)]
@@ -210,30 +206,16 @@ def takes_several(view: QAbstractItemView) -> bool:
     return mode not in {QAbstractItemView.SelectionMode.SingleSelection, QAbstractItemView.SelectionMode.NoSelection}
 
 
+def _selected(view: QListView | QTreeView) -> list[str]:
+    chosen = view.selectionModel()
+    if chosen is None or not chosen.hasSelection():
+        return []
+    return [option.value for option, index in view_items_of(view).every if chosen.isSelected(index)]
+
+
 def _named(values: list[str]) -> str:
     more = f" and {len(values) - SOME} more" if len(values) > SOME else ""
     return ", ".join(f'"{value}"' for value in values[:SOME]) + more
-
-
-def _view_options(view: QListView | QTreeView) -> Iterator[tuple[Option, QModelIndex]]:
-    model = view.model()
-    if model is None:
-        return
-    column = view.modelColumn() if isinstance(view, QListView) else 0
-    is_tree = isinstance(view, QTreeView)
-    stack = [(view.rootIndex(), "")]
-    while stack:
-        parent, path = stack.pop()
-        below = []
-        for row in range(model.rowCount(parent)):
-            index = model.index(row, column, parent)
-            text = str(index.data(Qt.ItemDataRole.DisplayRole) or "")
-            place = f"{path}{_PATH}{text}" if path else text
-            value = wire(index.data(Qt.ItemDataRole.UserRole), place)
-            yield Option(value=value, text=text, index=row), index
-            if is_tree and model.hasChildren(index):
-                below.append((index, place))
-        stack.extend(reversed(below))
 
 
 def _select(view: QListView | QTreeView, indexes: list[QModelIndex]) -> None:
