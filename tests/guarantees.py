@@ -43,7 +43,7 @@ GUARANTEES = MappingProxyType(
         "G28": "Neither the log at INFO nor the audit holds an input value, and no exception text reaches the model.",
         # Facts
         "G29": "A command happens once under its id, whatever dies and when, and each further answer is the first one.",
-        "G30": "The version a person saw is checked in the command's own transaction; a changed row is not overwritten.",
+        "G30": "The version a person saw is checked in the command's transaction; a changed row is not overwritten.",
         "G31": "What was open when the process ended is offered or looked up again, and never runs by itself.",
         "G32": "Of executing a command and giving it up exactly one wins, and everybody hears the same.",
         # Forms

@@ -21,21 +21,22 @@ from urllib.parse import urlsplit
 
 from agentic_qt.client import real_requests
 from agentic_qt.client.assembler import Assembler
+from agentic_qt.client.bodies import bounded_body, drain, is_named, is_timeout, next_piece, whole_body
 from agentic_qt.client.chat_model import ChatModelError, Delta
-from agentic_qt.client.chunks import read_event, read_whole_body
+from agentic_qt.client.chunks import read_event
 from agentic_qt.client.endpoint import Abilities, host_label, is_loopback, whole_url
 from agentic_qt.client.model_list import MAX_BYTES, names_in, no_list
 from agentic_qt.client.plain_history import without_tools
 from agentic_qt.client.provider_errors import REMEDIES, error_from_body, refuses_usage
 from agentic_qt.client.retries import RetryPlanned, wait_before
 from agentic_qt.client.sse import SseDecoder
+from agentic_qt.client.token_counts import TokenCounts
 from agentic_qt.core.events import Observers
 from agentic_qt.protocol.tool_list import encode_json, encode_tools
 
 _DEFAULT_URL = "https://api.openai.com/v1"
 _PLACEHOLDER_KEY = "no-key"  # the package refuses to start without one; servers without keys ignore it
 _CONNECT_SECONDS = 5.0
-_DRAIN_SECONDS = 0.1
 _BREATH_SECONDS = 0.008  # half a frame: a burst of chunks must not hold up painting
 _ONLY_WITH_TOOLS = ("tools", "tool_choice", "parallel_tool_calls")
 # What the package tells about the machine, in every request, unless it is told not to.
@@ -82,6 +83,7 @@ class OpenAIChatModel:
         self._options = dict(options or {})
         self._tools = tools
         self._abilities = Abilities()
+        self._token_counts = TokenCounts(self._ask, base_url=self._base_url, model=self._model)
         self._retries: Observers[RetryPlanned] = Observers()
         self._client: Any = None
         self._sdk: Any = None
@@ -110,6 +112,11 @@ class OpenAIChatModel:
     def tools(self) -> bool:
         """Whether tools are sent."""
         return self._tools
+
+    @property
+    def context_window(self) -> int | None:
+        """Tokens of one request and its answer; None as long as the endpoint has not said so."""
+        return self._token_counts.window
 
     def observe_retries(self, callback: Callable[[RetryPlanned], None]) -> Callable[[], None]:
         """Tell `callback` before each wait for a request that is sent again; returns a function that ends it."""
@@ -172,7 +179,7 @@ class OpenAIChatModel:
         pieces = answer.response.aiter_bytes()
         calls = Assembler()
         try:
-            whole = await self._whole_body(answer.response)
+            whole = await whole_body(answer.response)
             if whole is not None:
                 for delta in whole:
                     self._learn(delta, calls)
@@ -182,7 +189,7 @@ class OpenAIChatModel:
             breathed = time.monotonic()
             ended = False
             while not ended:
-                piece = await self._next_piece(pieces)
+                piece = await next_piece(pieces, self._timeout)
                 ended = piece is None
                 for event in decoder.end() if piece is None else decoder.feed(piece):
                     delta = read_event(event)
@@ -191,7 +198,7 @@ class OpenAIChatModel:
                     self._learn(delta, calls)
                     yield delta
                     if delta.done or delta.error:
-                        await _drain(pieces)
+                        await drain(pieces)
                         return
                     if time.monotonic() - breathed >= _BREATH_SECONDS:
                         await asyncio.sleep(0)
@@ -213,12 +220,25 @@ class OpenAIChatModel:
         client = await self._connected()
         try:
             async with asyncio.timeout(within):
-                body = await self._get(client, "/models")
+                body = await bounded_body(await self._get(client, "/models"), MAX_BYTES)
         except TimeoutError as error:
             raise ChatModelError("timeout", f"No answer within {within:g} s.", remedy=REMEDIES["timeout"]) from error
         except self._sdk.APIError as error:
             raise self._explain(error) from error
+        if body is None:
+            raise no_list("it is too long")
         return names_in(body)
+
+    async def find_context_window(self) -> int | None:
+        """Ask the endpoint for the `context_window`, unless it was asked before; None when it cannot be said."""
+        return await self._token_counts.find_window()
+
+    async def count_tokens(self, text: str) -> int | None:
+        """Let the server count the tokens of a text, where it can as llama.cpp does; None when it cannot be said.
+
+        A server that cannot is not asked again.
+        """
+        return await self._token_counts.count(text)
 
     async def aclose(self) -> None:
         """Close the connections; may be called twice, and the model used again afterwards."""
@@ -287,7 +307,7 @@ class OpenAIChatModel:
                     self._abilities = replace(self._abilities, usage=False)
                     continue
                 failures += 1
-                is_slow = _is_timeout(error)  # to reach as well: a person has waited long enough
+                is_slow = is_timeout(error)  # to reach as well: a person has waited long enough
                 wait = None if is_slow or failures > self._max_retries else wait_before(failures, failure)
                 if wait is None:
                     raise failure from error
@@ -307,18 +327,20 @@ class OpenAIChatModel:
         parameter = "content" if "content" in inspect.signature(client.post).parameters else "body"
         return await client.post(path, cast_to=object, **{parameter: body}, **self._as_stream())
 
-    async def _get(self, client: Any, path: str) -> bytes:
-        """Return a body that is not longer than a list of models."""
-        answer = await client.get(path, cast_to=object, **self._as_stream())
-        body = bytearray()
+    async def _ask(self, address: str, body: bytes | None, most: int) -> tuple[int, bytes]:
+        """Ask the endpoint beside a conversation; returns the status, 0 when it was not reached, and what it said."""
+        client = await self._connected()
         try:
-            async for piece in answer.response.aiter_bytes():
-                body += piece
-                if len(body) > MAX_BYTES:
-                    raise no_list("it is too long")
-        finally:
-            await answer.close()
-        return bytes(body)
+            answer = await (self._get(client, address) if body is None else self._post(client, address, body))
+        except self._sdk.APIError as error:
+            return getattr(error, "status_code", 0), b""
+        try:
+            return answer.response.status_code, await bounded_body(answer, most) or b""
+        except Exception:  # only the transport runs here; its classes differ by version
+            return 0, b""
+
+    async def _get(self, client: Any, path: str) -> Any:
+        return await client.get(path, cast_to=object, **self._as_stream())
 
     def _as_stream(self) -> dict[str, Any]:
         unsent = {name: self._sdk.Omit() for name in _UNSENT_HEADERS}
@@ -338,7 +360,7 @@ class OpenAIChatModel:
                 failure.remedy = f"The endpoint redirects to {target}: if you trust it, make it the base URL."
             return self._without_key(failure)
         cause = error.__cause__ or error
-        code = "timeout" if _is_timeout(error) and not _is_named(cause, "ConnectTimeout") else "offline"
+        code = "timeout" if is_timeout(error) and not is_named(cause, "ConnectTimeout") else "offline"
         return self._without_key(ChatModelError(code, str(cause) or str(error), remedy=REMEDIES[code]))
 
     def _without_key(self, failure: ChatModelError) -> ChatModelError:
@@ -350,48 +372,3 @@ class OpenAIChatModel:
             remedy=failure.remedy,
             retry_after=failure.retry_after,
         )
-
-    async def _whole_body(self, response: Any) -> list[Delta] | None:
-        """Return what a body says that is no event stream; None for a stream."""
-        content_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if content_type not in ("application/json", "text/html"):
-            return None
-        try:
-            await response.aread()
-        except Exception as error:  # only the transport runs here; its classes differ by version
-            if _is_timeout(error):
-                raise ChatModelError("timeout", remedy=REMEDIES["timeout"]) from error
-            return []
-        return read_whole_body(response.text, content_type)
-
-    async def _next_piece(self, pieces: Any) -> bytes | None:
-        """Return the next bytes of a body; None when it has ended or was cut off."""
-        try:
-            piece: bytes = await anext(pieces)
-        except StopAsyncIteration:
-            return None
-        except Exception as error:  # only the transport runs here; its classes differ by version
-            if _is_timeout(error):
-                message = f"Nothing came for {self._timeout:g} s."
-                raise ChatModelError("timeout", message, remedy=REMEDIES["timeout"]) from error
-            return None
-        return piece
-
-
-async def _drain(pieces: Any) -> None:
-    """Read the few bytes that end a body, so that its connection can be used again."""
-    try:
-        async with asyncio.timeout(_DRAIN_SECONDS):
-            async for _ in pieces:
-                pass
-    except Exception:  # the answer is complete: whatever happens to its connection now is no news
-        return
-
-
-def _is_timeout(error: BaseException) -> bool:
-    return _is_named(error, "TimeoutException") or _is_named(error, "APITimeoutError")
-
-
-def _is_named(error: BaseException, name: str) -> bool:
-    """Tell by name, because the transport is httpx or httpx2, by the version of the package."""
-    return any(kind.__name__ == name for kind in type(error).__mro__)

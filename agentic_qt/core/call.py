@@ -156,3 +156,7 @@ class Progress:
     done: float
     total: float | None = None
     message: str = ""
+
+
+AWAITING_SUBMIT = "awaiting_submit"
+"""The message of the progress of a call that waits for a person to submit a form."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from PySide6.QtGui import QColor, QTextCharFormat, QTextCursor
 
-from agentic_qt.core.call import Outcome, Progress, Status
+from agentic_qt.core.call import AWAITING_SUBMIT, Outcome, Progress, Status
 from agentic_qt.ui.approval.text import exact, exact_value
 from agentic_qt.ui.text_styles import TextStyles
 from agentic_qt.ui.words import duration_words, status_word, translate
@@ -283,6 +283,8 @@ def _brief(card: Card) -> str:
 def _progress_words(progress: Progress | None) -> str:
     if progress is None:
         return translate("agentic_qt", "Running")
+    if progress.message == AWAITING_SUBMIT:
+        return translate("agentic_qt", "Filled in; press its button to submit")
     amount = f"{100 * progress.done / progress.total:.0f} %" if progress.total else f"{progress.done:g}"
     return f"{amount} · {progress.message}" if progress.message else amount
 

@@ -9,7 +9,7 @@ from PySide6.QtCore import QPoint, Qt, QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication, QTextCursor
 from PySide6.QtTest import QTest
 
-from agentic_qt.core.call import Outcome, Progress, Status
+from agentic_qt.core.call import AWAITING_SUBMIT, Outcome, Progress, Status
 from agentic_qt.ui.answer import Answer
 from agentic_qt.ui.cards import Card
 from agentic_qt.ui.rich_text import SealedDocument
@@ -356,6 +356,16 @@ async def test_a_late_end_is_shown_on_its_card(transcript):
     await settled(transcript)
     assert "Done, late" in transcript.toPlainText()
     assert "Outcome not known" not in transcript.toPlainText()
+
+
+async def test_a_form_that_waits_for_the_person_is_said_in_words_and_not_by_its_code(transcript):
+    card = Card(call_id="1", title="Book a car")
+    transcript.add_card(card)
+    card.progress = Progress(done=0, message=AWAITING_SUBMIT)
+    transcript.update_card(card)
+    await settled(transcript)
+    assert "press its button" in transcript.toPlainText()
+    assert AWAITING_SUBMIT not in transcript.toPlainText()
 
 
 async def test_progress_is_shown_and_replaced(transcript):

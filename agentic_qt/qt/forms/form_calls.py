@@ -16,7 +16,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QAbstractButton, QDialog, QWidget
 
 from agentic_qt.core.approvals import DEFAULT_EXPIRY, Approval, ApprovalRequest
-from agentic_qt.core.call import CallCancelled
+from agentic_qt.core.call import AWAITING_SUBMIT, CallCancelled
 from agentic_qt.core.capability import Risk
 from agentic_qt.core.errors import CapabilityError
 from agentic_qt.core.events import AuditEvent, AuditKind
@@ -33,9 +33,6 @@ from agentic_qt.qt.forms.submission import Submission
 from agentic_qt.qt.gestures.gesture import GestureTimes
 from agentic_qt.qt.loop import spawn
 from agentic_qt.schema.canonical import canonical, digest
-
-AWAITING_SUBMIT = "awaiting_submit"
-"""The message of the progress that a call under review reports."""
 
 _DIALOG_RESULTS = {QDialog.DialogCode.Accepted.value: "accepted", QDialog.DialogCode.Rejected.value: "rejected"}
 _ENDS = (AuditKind.EXECUTED, AuditKind.REJECTED)

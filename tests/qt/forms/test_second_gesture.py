@@ -4,9 +4,10 @@ import asyncio
 
 import pytest
 import shiboken6
-from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtCore import QBuffer, QByteArray, QPoint, QRect, Qt
 from PySide6.QtGui import QAccessible
 from PySide6.QtTest import QTest
+from PySide6.QtUiTools import QUiLoader
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLineEdit, QPushButton, QSpinBox, QVBoxLayout
 
 from agentic_qt.core.call import Status
@@ -14,6 +15,24 @@ from tests.support.approval_stage import settle, until
 from tests.support.form_stage import FormStage, make_form, outcome_of
 
 pytestmark = pytest.mark.anyio
+FORM = b"""<ui version="4.0"><class>Form</class><widget class="QWidget" name="trip">
+<property name="toolName" stdset="0"><string notr="true">trip.book</string></property>
+<property name="toolDescription" stdset="0"><string notr="true">Book a trip.</string></property>
+<layout class="QVBoxLayout" name="rows">
+<item><widget class="QLineEdit" name="city"><property name="text"><string>Hanoi</string></property></widget></item>
+<item><widget class="QPushButton" name="book"><property name="text"><string>Book</string></property></widget></item>
+</layout></widget></ui>"""
+
+
+def load_form(**properties):
+    """A form that C++ made."""
+    buffer = QBuffer()
+    buffer.setData(QByteArray(FORM))
+    buffer.open(QBuffer.OpenModeFlag.ReadOnly)
+    form = QUiLoader().load(buffer)
+    for name, value in properties.items():
+        form.setProperty(name, value)
+    return form
 
 
 async def first_press(**properties):
@@ -226,3 +245,50 @@ async def test_the_second_button_goes_with_the_review():
     await settle()
     assert not is_there(button)
     assert stage.booked == []
+
+
+@pytest.mark.parametrize("what", ["form", "first", "second", "window"])
+async def test_whatever_is_deleted_between_the_presses_submits_nothing(what, delete):
+    stage, task = await first_press()
+    things = {"form": stage.form, "first": stage.button, "second": second(stage), "window": stage.window}
+    delete(things[what])
+    if what == "second":  # the form is there, and may be submitted from the start
+        stage.pass_time()
+        stage.press_submit()
+        await settle()
+        assert not task.done()
+        assert second(stage).isVisible()
+        await stop(task)
+    else:
+        assert (await outcome_of(task)).status is Status.CANCELLED
+    assert stage.booked == []
+
+
+async def test_a_form_of_a_ui_file_may_be_deleted_between_the_presses(delete):
+    """What C++ made counts as valid for longer than it lives."""
+    form = load_form(toolRisk="destructive")
+    stage = FormStage(form)
+    await stage.open()
+    task = await stage.begin({"city": "Hue"})
+    stage.pass_time()
+    stage.press_submit()
+    await settle()
+    assert second(stage).isVisible()
+    del form
+    stage.place.removeWidget(stage.form)
+    delete(stage.form)
+    assert (await outcome_of(task)).status is Status.CANCELLED
+
+
+async def test_a_review_that_expires_between_the_presses_denies():
+    """FC-03"""
+    stage = FormStage(make_form(toolRisk="destructive"), expiry=0.3)
+    await stage.open()
+    task = await stage.begin({"city": "Hue"})
+    stage.pass_time()
+    stage.press_submit()
+    button = second(stage)
+    outcome = await outcome_of(task)
+    assert (outcome.status, outcome.code) == (Status.DENIED, "expired")
+    assert not is_there(button)
+    assert stage.city.text() == "Hanoi"

@@ -42,12 +42,13 @@ class ViewItems(ModelItems):
         self.follow(view.model())
         root = view.rootIndex()
         place = QPersistentModelIndex(root) if root.isValid() else None
-        is_list = isinstance(view, QListView)
-        named = places(view.property("toolItemValues")) if is_list else ()
-        seen = (view.modelColumn() if is_list else 0, place, named)
+        column, named = 0, places(None)
+        if isinstance(view, QListView):
+            column, named = view.modelColumn(), places(view.property("toolItemValues"))
+        seen = (column, place, named)
         if seen == self._seen:
             return
-        self.every = list(_read(view, seen[0], named))
+        self.every = list(_read(view, column, named))
         self.usable = [option for option, index in self.every if is_usable(index)]
         options = distinct(self.usable)
         self.told = pairs([option for option in options if not option.value.endswith(f"{_PATH}{option.text}")])
