@@ -53,7 +53,8 @@ class Agent:
         max_turns: Requests of one run; the calls of the last one still run. In place of ``budgets.turns``.
         budgets: The limits of one run.
         context_window: Tokens of one request and its answer; None: what the chat model's own attribute
-            ``context_window`` says, if it has one. Where it is not known, nothing is trimmed.
+            ``context_window`` says, if it has one, or what it finds out when a conversation grows. Where it is not
+            known, nothing is trimmed.
         mode: Which tools are offered: a `Mode` or its string.
         tool_tokens: What the tools may take before the mode ``auto`` narrows them.
     """

@@ -11,7 +11,7 @@ from agentic_qt.client.chat_model import ChatModel, ChatModelError, Delta, Usage
 from agentic_qt.client.events import AgentEvent, Compacted, RunEnd, RunEndReason
 from agentic_qt.client.exchange import Interrupted, Request, exchange
 from agentic_qt.client.threads import Branch, BranchKind, Thread
-from agentic_qt.client.tokens import TokenMeter, estimate
+from agentic_qt.client.tokens import TokenMeter, estimate, find_window
 from agentic_qt.protocol.history import repair
 from agentic_qt.protocol.messages import sendable, system_message, user_message
 from agentic_qt.protocol.trimming import SUMMARY_HEAD, groups, is_summary, newest_turn
@@ -35,7 +35,7 @@ class Compaction:
     Args:
         chat_model: Who writes the summary.
         thread: Where.
-        window: Tokens of one request; None when not known.
+        window: Tokens of one request; None: what the chat model finds out.
         meter: Counts.
         tell: Called with `Compacted`.
         hold: Keeps a task alive.
@@ -55,7 +55,7 @@ class Compaction:
         self.thread = thread
         self.branch: Branch = thread.branch
         self._chat_model = chat_model
-        self._window = window or _UNKNOWN_WINDOW
+        self._window = window
         self._meter = meter
         self._tell = tell
         self._hold = hold
@@ -111,19 +111,21 @@ class Compaction:
         return self._end(RunEndReason.COMPLETED, text=summary)
 
     async def _summary(self, older: Sequence[Mapping[str, Any]]) -> str:
-        room = int(self._window * _SHARE)
         for attempt in range(_ATTEMPTS):
             try:
-                return await self._ask(self._fitting(older, room >> attempt))
+                return await self._ask(older, attempt)
             except ChatModelError as error:
                 if error.code != "context_length" or attempt == _ATTEMPTS - 1:
                     raise
         raise AssertionError("the last attempt returns or raises")
 
-    async def _ask(self, text: str) -> str:
+    async def _ask(self, older: Sequence[Mapping[str, Any]], attempt: int) -> str:
         self._turns += 1
 
         async def prepare() -> Request:
+            if self._window is None:
+                self._window = await find_window(self._chat_model) or _UNKNOWN_WINDOW
+            text = self._fitting(older, int(self._window * _SHARE) >> attempt)
             return [system_message(_INSTRUCTIONS), user_message(text)], ()
 
         def ignore(_delta: Delta) -> None:

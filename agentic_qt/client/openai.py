@@ -231,6 +231,7 @@ class OpenAIChatModel:
 
     async def find_context_window(self) -> int | None:
         """Ask the endpoint for the `context_window`, unless it was asked before; None when it cannot be said."""
+        await self._connected()  # loading the package is not in the time that the endpoint gets
         return await self._token_counts.find_window()
 
     async def count_tokens(self, text: str) -> int | None:
@@ -238,6 +239,7 @@ class OpenAIChatModel:
 
         A server that cannot is not asked again.
         """
+        await self._connected()
         return await self._token_counts.count(text)
 
     async def aclose(self) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from agentic_qt.client.assembler import Assembled
 from agentic_qt.client.chat_model import ChatModel
 from agentic_qt.client.context import Contexts
-from agentic_qt.client.tokens import TokenMeter, estimate
+from agentic_qt.client.tokens import TokenMeter, estimate, find_window
 from agentic_qt.protocol.messages import system_message
 from agentic_qt.protocol.tool_list import ToolList
 from agentic_qt.protocol.trimming import begun_by_person, newest_turn, trim
@@ -20,6 +20,7 @@ DATA_RULE = (
 
 _ANSWER_SHARE = 4  # a quarter of the window is left for the answer, up to
 _ANSWER_TOKENS = 4096
+_ALWAYS_FITS = 1024  # tokens: half of the smallest window in use; for less nobody needs to be asked
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,7 +50,8 @@ class Outbox:
         instructions: The system message; may be empty.
         contexts: What the application adds.
         meter: Counts tokens.
-        window: Tokens of one request and its answer; None when not known, nothing is trimmed then.
+        window: Tokens of one request and its answer; None: what the chat model finds out, once a request is long
+            enough; nothing is trimmed where it is not known.
     """
 
     def __init__(
@@ -60,6 +62,7 @@ class Outbox:
         self._contexts = contexts
         self._meter = meter
         self._window = window
+        self._may_find = window is None
 
     async def pack(self, history: Sequence[dict[str, Any]], tools: ToolList) -> Parcel:
         """Return the next request.
@@ -103,10 +106,16 @@ class Outbox:
     async def _fitting(
         self, history: Sequence[dict[str, Any]], tools: ToolList, extra: Sequence[Mapping[str, Any]]
     ) -> Parcel:
-        if not self._window:
+        if not self._window and not self._may_find:
             return Parcel(messages=list(history), tools=tools)
         estimated = self._meter.estimate_request([*extra, *history], tools)
-        if estimated > self._window / 2:  # exactness costs a request, and matters only near the edge
+        if self._may_find and estimated > _ALWAYS_FITS:
+            self._may_find = False
+            self._window = await find_window(self._chat_model)
+        if not self._window:
+            return Parcel(messages=list(history), tools=tools)
+        # Exactness costs a request and matters only near the edge; figures and ids take four times the estimate.
+        if estimated > self._window / 4:
             await self._meter.measure(self._chat_model, [*extra, *history])
         answer = min(self._window // _ANSWER_SHARE, _ANSWER_TOKENS)
         budget = self._window - answer - self._meter.tokens(self._meter.estimate_request(extra, tools))

@@ -118,7 +118,7 @@ def count_in(body: bytes) -> int | None:
 
 def _is_final(status: int) -> bool:
     """Whether asking again would bring the same."""
-    return 200 <= status < 500 and status not in _NOT_FINAL or status in (501, 505)
+    return (200 <= status < 500 and status not in _NOT_FINAL) or status in (501, 505)
 
 
 def _read(body: bytes) -> Any:

@@ -25,13 +25,37 @@ _encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=r
 class CountsTokens(Protocol):
     """A chat model that can count by itself, such as by llama.cpp's ``/tokenize``; optional."""
 
-    async def count_tokens(self, text: str) -> int:
-        """Return how many tokens a text takes.
+    async def count_tokens(self, text: str) -> int | None:
+        """Return how many tokens a text takes; None when it cannot be said, and the estimate counts.
 
         Raises:
             Exception: It cannot be said now; the estimate counts.
         """
         ...
+
+
+@runtime_checkable
+class FindsWindow(Protocol):
+    """A chat model that can find out its window, such as by asking its endpoint; optional."""
+
+    async def find_context_window(self) -> int | None:
+        """Return the tokens of one request and its answer; None when it cannot be said.
+
+        Raises:
+            Exception: It cannot be said now.
+        """
+        ...
+
+
+async def find_window(chat_model: Any) -> int | None:
+    """Let a chat model find out its window, where it can; what fails is as good as not known."""
+    if not isinstance(chat_model, FindsWindow):
+        return None
+    try:
+        return await chat_model.find_context_window()
+    except Exception:
+        _log.warning("The chat model could not say its window; nothing is trimmed", exc_info=True)
+        return None
 
 
 class TokenMeter:
@@ -81,7 +105,8 @@ class TokenMeter:
             counted = count(text)
             if inspect.isawaitable(counted):
                 counted = await counted
-            self.learn(estimate(text), int(counted))
+            if counted is not None:
+                self.learn(estimate(text), int(counted))
         except Exception:
             _log.warning("The chat model could not count tokens; the size is estimated", exc_info=True)
 

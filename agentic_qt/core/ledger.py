@@ -1,9 +1,9 @@
 """What is known of calls: outcomes by id, calls whose end is not known, targets that are still at work."""
 
 import itertools
+import os
 from collections import OrderedDict
 from hashlib import sha256
-from secrets import token_hex
 
 from agentic_qt.core.call import Call, Outcome, Status
 from agentic_qt.core.flight import BusyKey, Flight
@@ -18,7 +18,7 @@ class Ledger:
     """The memory of one registry; runs are forgotten when they end, other calls when many newer ones came."""
 
     def __init__(self) -> None:
-        self._prefix = token_hex(4)
+        self._prefix = os.urandom(4).hex()
         self._numbers = itertools.count(1)
         self._runs: dict[str, dict[_Key, Flight]] = {}
         self._loose: OrderedDict[_Key, Flight] = OrderedDict()

@@ -1,15 +1,13 @@
 """The last step of a call: what a handler returned becomes plain, bounded JSON."""
 
 import json
+import sys
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import asdict, is_dataclass
-from datetime import date, datetime, time
-from decimal import Decimal
 from enum import Enum
 from pathlib import PurePath
 from typing import Any
-from uuid import UUID
 
 from agentic_qt.schema.canonical import MAX_DEPTH
 
@@ -30,15 +28,21 @@ def _default(value: Any) -> Any:
         return asdict(value)
     if isinstance(value, Enum):
         return value.value
-    if isinstance(value, datetime | date | time):
+    if _is_one_of(value, "datetime", "date", "time"):  # a datetime is a date
         return value.isoformat()
-    if isinstance(value, Decimal | PurePath | UUID):
+    if isinstance(value, PurePath) or _is_one_of(value, "decimal", "Decimal") or _is_one_of(value, "uuid", "UUID"):
         return str(value)
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, AbstractSet):
         return sorted(value, key=repr)
     raise TypeError(f"a {type(value).__name__} is not JSON")
+
+
+def _is_one_of(value: Any, module_name: str, *types: str) -> bool:
+    """Whether a value is of a type of a module; only who made the value has paid for loading that module."""
+    module = sys.modules.get(module_name)
+    return module is not None and isinstance(value, tuple(getattr(module, name) for name in types))
 
 
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_default).encode

@@ -54,6 +54,12 @@ class Play:
             stage.pass_time()
         return task
 
+    def answer_later(self):
+        """A future that the form's slot answers with."""
+        future = asyncio.get_running_loop().create_future()
+        self.buttons[0].clicked.connect(lambda: current_submission(self.form).respond_with(future))
+        return future
+
     async def run(self, action, *, waits=False):
         """Start the probe's call, do something, and say how the call settled, its outcome and the form's values."""
         before = getattr(self, f"before_{action}", None)
@@ -169,10 +175,7 @@ class Play:
     def before_fail(self):
         self.buttons[0].clicked.connect(lambda: current_submission(self.form).fail("no_stock", "No stock."))
 
-    def before_never(self):
-        self.buttons[0].clicked.connect(
-            lambda: current_submission(self.form).respond_with(asyncio.get_running_loop().create_future())
-        )
+    before_never = answer_later
 
     def before_reset_after(self):
         edit = self.form.findChildren(QLineEdit)[0]

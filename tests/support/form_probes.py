@@ -17,7 +17,7 @@ FILE = Path(__file__).parents[1] / "data" / "forms" / "chromium_runtime.json"
 PROBES = {probe["id"]: probe for probe in json.loads(FILE.read_text(encoding="utf-8"))["probes"]}
 
 FILL_PROBES = [
-    "auto_valid", "auto_missing_required", "auto_missing_required_prefilled", "auto_required_empty_string",
+    "auto_missing_required", "auto_missing_required_prefilled", "auto_required_empty_string",
     "auto_required_checkbox_false", "auto_required_radio_missing", "auto_required_select_placeholder",
     "number_values", "number_values_step", "range_values", "text_values", "text_limits", "text_sanitised",
     "textarea_values", "checkbox_values", "checkbox_group_values", "radio_values", "radio_numeric_values",
@@ -45,6 +45,11 @@ class Case:
     input: Any
     accepted: bool
     values: dict[str, Any]
+
+
+def result_of(probe_id):
+    """What the browser's page saw."""
+    return PROBES[probe_id]["result"]
 
 
 def cases(probe_id):

@@ -28,6 +28,7 @@ SAME = {
     "manual_submit_disabled": ("disabled", ""),
     "manual_submit_hidden": ("hidden_button", ""),
     "manual_no_submit_button": ("wait", ""),
+    "manual_image_button": ("wait", ""),
     "auto_valid": ("wait", ""),
     "auto_no_button": ("wait", ""),
     "respond_string": ("respond", ""),
@@ -67,8 +68,10 @@ DEVIATIONS = {
 }
 """Probe -> what is done, how we settle, and why not as the browser."""
 
-PUT_BACK = {"manual_abort_signal", "manual_abort_with_reason", "manual_toolname_changed", "manual_tooldescription_changed",
-            "manual_tooltitle_changed", "manual_autosubmit_added", "manual_form_moved"}  # fmt: skip
+PUT_BACK = {
+    "manual_abort_signal", "manual_abort_with_reason", "manual_toolname_changed", "manual_tooldescription_changed",
+    "manual_tooltitle_changed", "manual_autosubmit_added", "manual_form_moved",
+}  # fmt: skip
 """Ends without a submission where the browser leaves the agent's values, and we put back what stood there."""
 
 
