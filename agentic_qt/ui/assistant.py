@@ -77,6 +77,7 @@ class Assistant:
             registry.approvals, window, prefer_dialogs=prefer_dialogs, ask_again=self._ask_again
         )
         self.panel.approval_place.addWidget(self.approvals.panel)
+        self.approvals.panel.focus_left.connect(self.panel.composer.field.setFocus)
         self._connect()
 
     @classmethod

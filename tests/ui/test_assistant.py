@@ -11,7 +11,7 @@ import pytest
 from PySide6.QtCore import QAbstractAnimation, QCoreApplication, QEvent, QObject, Qt, QTimer
 from PySide6.QtGui import QAccessible, QAction, QDesktopServices, QKeySequence
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QToolButton, QWidget
+from PySide6.QtWidgets import QDockWidget, QLineEdit, QMainWindow, QMenu, QToolButton, QWidget
 
 from agentic_qt.client.chat_model import ChatModelError, Delta, Usage
 from agentic_qt.core.call import Status
@@ -256,6 +256,30 @@ async def test_an_approval_is_shown_on_the_card_and_in_the_dock(qapp):
     assert not stage.cards[0].waiting
     assert not stage.cards[0].unfolded
     assert stage.cards[0].outcome.status is Status.OK
+
+
+async def test_the_cursor_is_in_the_composer_again_when_the_card_that_had_the_focus_goes(qapp):
+    stage = await AssistantStage([tool("customer.mark", {"customer": "Ada"}), "Done."]).open()
+    other = QLineEdit(stage.window)
+    stage.window.setCentralWidget(other)
+    task = stage.assistant.send("mark Ada")
+    (request,) = await until(lambda: stage.assistant.registry.approvals.pending)
+    stage.assistant.approvals.panel.card.deny_button.setFocus()
+    stage.assistant.registry.approvals.approve(request)
+    await task
+    assert stage.assistant.panel.composer.field.hasFocus()
+
+
+async def test_the_focus_stays_where_the_person_works_when_a_card_goes(qapp):
+    stage = await AssistantStage([tool("customer.mark", {"customer": "Ada"}), "Done."]).open()
+    other = QLineEdit(stage.window)
+    stage.window.setCentralWidget(other)
+    task = stage.assistant.send("mark Ada")
+    (request,) = await until(lambda: stage.assistant.registry.approvals.pending)
+    other.setFocus()
+    stage.assistant.registry.approvals.approve(request)
+    await task
+    assert other.hasFocus()
 
 
 async def test_stop_withdraws_the_approval_and_says_so(qapp):

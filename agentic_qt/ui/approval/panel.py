@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QCoreApplication, QSize, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QDockWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QDockWidget, QVBoxLayout, QWidget
 
 from agentic_qt.ui import later
 from agentic_qt.ui.labels import plain_label
@@ -15,9 +15,11 @@ class ApprovalPanel(QWidget):
 
     Signals:
         reachable_changed: The panel may have come into sight or gone out of it.
+        focus_left: A card went away that had the focus: the host says where it goes, or Qt picks the next in line.
     """
 
     reachable_changed = Signal()
+    focus_left = Signal()
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -47,6 +49,8 @@ class ApprovalPanel(QWidget):
         """Show another card, or none."""
         if self._card is card:
             return
+        focused = QApplication.focusWidget()
+        had_focus = self._card is not None and focused is not None and self._card.isAncestorOf(focused)
         if self._card is not None:
             self._layout.removeWidget(self._card)
             self._card.hide()
@@ -57,6 +61,8 @@ class ApprovalPanel(QWidget):
             self._follow_dock()
         self.setVisible(card is not None)
         self.updateGeometry()
+        if had_focus:
+            self.focus_left.emit()
 
     def show_waiting(self, count: int) -> None:
         """Say how many further requests wait."""
