@@ -276,7 +276,7 @@ async def test_an_effect_of_which_nobody_knows_is_not_offered_again(url: str, tm
     assert len(sent) == 1
 
 
-def test_commands_windowsed_anywhere_lose_and_double_nothing() -> None:
+def test_windows_that_are_killed_anywhere_lose_and_double_nothing() -> None:
     """FC-24, FC-38, FC-39; by ``python -m tests.soak.commands_windows`` as often as is asked for."""
     counted = run(8, seed=2026)
     assert (counted["lost"], counted["doubled"], counted["kills"]) == (0, 0, 8)
