@@ -54,13 +54,20 @@ async def next_piece(pieces: Any, seconds: float) -> bytes | None:
 
 
 async def bounded_body(answer: Any, most: int) -> bytes | None:
-    """Read a body and close its answer; None when it is longer than `most` bytes, which are then not read further."""
+    """Read a body and close its answer; None when it is longer than `most` bytes, which are then not read further.
+
+    Raises:
+        ChatModelError: It was cut off, or nothing more came within the time-out.
+    """
     body = bytearray()
     try:
         async for piece in answer.response.aiter_bytes():
             body += piece
             if len(body) > most:
                 return None
+    except Exception as error:  # only the transport runs here; its classes differ by version
+        code = "timeout" if is_timeout(error) else "cut_stream"
+        raise ChatModelError(code, str(error), remedy=REMEDIES[code]) from error
     finally:
         await answer.close()
     return bytes(body)

@@ -338,7 +338,7 @@ class OpenAIChatModel:
             return getattr(error, "status_code", 0), b""
         try:
             return answer.response.status_code, await bounded_body(answer, most) or b""
-        except Exception:  # only the transport runs here; its classes differ by version
+        except ChatModelError:
             return 0, b""
 
     async def _get(self, client: Any, path: str) -> Any:

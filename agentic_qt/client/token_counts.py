@@ -134,5 +134,4 @@ def _inside(value: Any, name: str | None = None) -> Mapping[str, Any]:
 
 
 def _window(said: Any) -> int | None:
-    whole = isinstance(said, int) and not isinstance(said, bool)
-    return said if whole and _LEAST <= said <= _MOST else None
+    return said if isinstance(said, int) and _LEAST <= said <= _MOST else None

@@ -124,6 +124,14 @@ async def test_a_body_without_bounds_is_not_read() -> None:
         await asyncio.wait_for(server.left.wait(), 5)
 
 
+async def test_a_list_that_is_cut_off_is_told_and_not_raised() -> None:
+    cut = Reply(content_type="application/json", body='{"data": [', cut=True)
+    async with ReplayServer(cut) as server:
+        found = await probe(server.url)
+        assert found.error is not None
+        assert found.error.code == "cut_stream"
+
+
 async def test_a_probe_follows_no_redirect() -> None:
     """G14, FC-30."""
     async with ReplayServer(listing()) as other:

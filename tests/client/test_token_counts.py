@@ -99,7 +99,10 @@ async def test_a_server_that_cannot_count_is_never_asked_again(answer):
         assert model.abilities.tools is None
 
 
-@pytest.mark.parametrize("answer", [reply({}, status=503), Reply(hang_up=True)], ids=["loading", "gone"])
+CUT = Reply(body='{"tokens":[1]}', content_type="application/json", cut=True)
+
+
+@pytest.mark.parametrize("answer", [reply({}, status=503), Reply(hang_up=True), CUT], ids=["loading", "gone", "cut"])
 async def test_a_server_that_is_starting_is_asked_again_but_not_for_ever(answer):
     async with server_and_model(answer, tokens(7)) as (_, model):
         assert await model.count_tokens("a") is None

@@ -56,6 +56,8 @@ async def test_a_chat_model_that_can_count_is_asked_once():
 
 async def test_what_cannot_be_counted_is_estimated(caplog):
     meter = TokenMeter()
+    await meter.measure(Counting(None), [{"role": "user", "content": "a"}])
+    assert caplog.text == ""
     await meter.measure(Counting(OSError("gone")), [{"role": "user", "content": "a"}])
     await meter.measure(object(), [{"role": "user", "content": "a"}])
     assert not meter.measured
