@@ -214,7 +214,9 @@ def failure(registry: "Registry", flight: Flight, error: CapabilityError, applie
     """The outcome of what a handler or a preview raised for the model: its own code and words, in bounds."""
     code = error.code if is_text(error.code, _MAX_CODE) and error.code else "handler_error"
     hint = error.hint if is_text(error.hint, _MAX_HINT) else cut(str(error.hint), _MAX_HINT) or ""
-    says = Status(error.status) if error.status in _SAYS and not flight.is_read else Status.FAILED
+    says = Status(error.status) if error.status in _SAYS else Status.FAILED
+    if says is Status.UNKNOWN and flight.is_read:
+        says = Status.FAILED  # a read changed nothing, whatever became of it
     retry = "later" if error.retryable is True and says is Status.FAILED else ""
     if says is Status.UNKNOWN and applied is False:
         applied = None  # not known is not nothing

@@ -5,9 +5,10 @@ submits by itself goes the ordinary way. Knows nothing of how a form is register
 """
 
 import asyncio
+import contextlib
 import inspect
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -319,7 +320,8 @@ class FormCalls(QObject):
     def _fill(self, key: Key, values: Mapping[str, Any]) -> PortFilled:
         self._active = key
         try:
-            filled = self.port.fill(values, reset=self.options.reset)
+            with _silent(buttons_of(self.form).submit):
+                filled = self.port.fill(values, reset=self.options.reset)
         except FillError as error:
             self._release()
             left = f" These fields could not be put back: {', '.join(error.left)}." if error.left else ""
@@ -364,6 +366,19 @@ class FormCalls(QObject):
     def _busy(self) -> CapabilityError:
         hint = "Another call has this form. Wait until it is submitted or cancelled."
         return CapabilityError("form_busy", hint, status="busy", retryable=True)
+
+
+@contextlib.contextmanager
+def _silent(buttons: Sequence[QAbstractButton]) -> Iterator[None]:
+    """Let the submit buttons say nothing: a change handler that clicks one while we fill is no person."""
+    blocked = True
+    before = [button.blockSignals(blocked) for button in buttons]
+    try:
+        yield
+    finally:
+        for button, was_blocked in zip(buttons, before, strict=True):
+            if shiboken6.isValid(button):
+                button.blockSignals(was_blocked)
 
 
 def _key(call: CallContext | ApprovalRequest | AuditEvent) -> Key:

@@ -159,7 +159,7 @@ async def test_a_second_call_while_the_first_is_answered_is_busy():
     first = stage.call({"city": "Hue"}, id="1")
     await until(lambda: bool(stage.booked))
     second = await outcome_of(stage.call({"city": "Vinh"}, id="2"))
-    assert second.code == "form_busy"
+    assert (second.status, second.code) == (Status.BUSY, "form_busy")
     future.set_result("first")
     assert (await outcome_of(first)).data["response"] == "first"
     assert stage.booked == [{"city": "Hue", "people": 1}]
