@@ -99,7 +99,7 @@ async def run_python(folder, *arguments, environment, stdin=asyncio.subprocess.D
 
 
 async def test_approved_request_is_done_reported_and_seen_in_the_file(tmp_path):
-    async with ReplayServer(UPDATE, says("The address is changed.")) as server:
+    async with ReplayServer(UPDATE, says("The address is changed."), chat_only=True) as server:
         picture = tmp_path / "out.png"
         run = await run_app(tmp_path, "--approve", "all", "--screenshot", str(picture), server=server)
     assert (run.code, run.err) == (0, "")
@@ -128,7 +128,7 @@ async def test_approved_request_is_done_reported_and_seen_in_the_file(tmp_path):
 
 async def test_request_that_nobody_approves_changes_nothing(tmp_path):
     """FC-16"""
-    async with ReplayServer(UPDATE, says("It was not approved.")) as server:
+    async with ReplayServer(UPDATE, says("It was not approved."), chat_only=True) as server:
         run = await run_app(tmp_path, "--approve", "none", server=server)
     assert run.code == 3
     assert run.email == "ada.lovelace@example.org"
@@ -139,7 +139,7 @@ async def test_request_that_nobody_approves_changes_nothing(tmp_path):
 
 async def test_ask_without_a_terminal_denies(tmp_path):
     """G04, FC-31"""
-    async with ReplayServer(UPDATE, says("It was not approved.")) as server:
+    async with ReplayServer(UPDATE, says("It was not approved."), chat_only=True) as server:
         run = await run_app(tmp_path, "--approve", "ask", server=server)
     assert run.code == 3
     assert run.email == "ada.lovelace@example.org"
@@ -154,7 +154,7 @@ async def test_ask_reads_the_answer_from_the_terminal(tmp_path, typed, code, ema
     ours, theirs = pty.openpty()
     os.write(ours, f"{typed}\n".encode())
     try:
-        async with ReplayServer(UPDATE, says("So be it.")) as server:
+        async with ReplayServer(UPDATE, says("So be it."), chat_only=True) as server:
             run = await run_app(tmp_path, server=server, stdin=theirs)
     finally:
         os.close(ours)
@@ -167,7 +167,9 @@ async def test_ask_reads_the_answer_from_the_terminal(tmp_path, typed, code, ema
 
 
 async def test_look_up_counts_as_done_and_needs_no_approval(tmp_path):
-    async with ReplayServer(calls("customers_search", {"query": "London"}), says("Here they are.")) as server:
+    async with ReplayServer(
+        calls("customers_search", {"query": "London"}), says("Here they are."), chat_only=True
+    ) as server:
         run = await run_app(tmp_path, "--approve", "none", server=server, request="Find London")
     assert run.code == 0
     assert run.report["approvals"] == []
@@ -175,7 +177,9 @@ async def test_look_up_counts_as_done_and_needs_no_approval(tmp_path):
 
 
 async def test_rule_that_refuses_is_not_done(tmp_path):
-    async with ReplayServer(calls("customer_delete", {"customer": "2"}), says("Open orders.")) as server:
+    async with ReplayServer(
+        calls("customer_delete", {"customer": "2"}), says("Open orders."), chat_only=True
+    ) as server:
         run = await run_app(tmp_path, "--approve", "all", server=server, request="Delete Grace Hopper")
     assert run.code == 3
     assert run.report["calls"][0]["code"] == "open_orders"
@@ -183,7 +187,7 @@ async def test_rule_that_refuses_is_not_done(tmp_path):
 
 
 async def test_mere_words_are_nothing_done(tmp_path):
-    async with ReplayServer(says("I have changed the address!")) as server:
+    async with ReplayServer(says("I have changed the address!"), chat_only=True) as server:
         run = await run_app(tmp_path, "--approve", "all", server=server)
     assert run.code == 3
     assert "changed in the database: nothing" in run.out
@@ -191,7 +195,7 @@ async def test_mere_words_are_nothing_done(tmp_path):
 
 async def test_provider_that_refuses_is_an_error(tmp_path):
     body = json.dumps({"error": {"message": "Incorrect API key provided", "code": "invalid_api_key"}})
-    async with ReplayServer(Reply(body=body, status=401, content_type="application/json")) as server:
+    async with ReplayServer(Reply(body=body, status=401, content_type="application/json"), chat_only=True) as server:
         run = await run_app(tmp_path, "--approve", "all", server=server)
     assert run.code == 1
     assert run.report["end"]["error"] == "authentication"
@@ -199,7 +203,7 @@ async def test_provider_that_refuses_is_an_error(tmp_path):
 
 
 async def test_file_that_cannot_be_written_is_an_error(tmp_path):
-    async with ReplayServer(says("Hello.")) as server:
+    async with ReplayServer(says("Hello."), chat_only=True) as server:
         run = await run_app(tmp_path, "--screenshot", "/proc/none/out.png", server=server)
     assert run.code == 1
     assert "error:" in run.err
@@ -215,7 +219,7 @@ async def test_file_that_is_no_database_is_an_error(tmp_path):
 async def test_terminal_is_shown_no_control_characters(tmp_path):
     """FC-20"""
     poison = calls("customer_update", {"customer": "1", "field": "notes", "value": "a\x1b[2Jb\u202ec"})
-    async with ReplayServer(poison, says("\x1b]0;owned\x07")) as server:
+    async with ReplayServer(poison, says("\x1b]0;owned\x07"), chat_only=True) as server:
         run = await run_app(tmp_path, "--approve", "none", server=server)
     assert run.report["approvals"][0]["input"]["value"] == "a\x1b[2Jb\u202ec"
     assert "\x1b" not in run.out
@@ -224,7 +228,7 @@ async def test_terminal_is_shown_no_control_characters(tmp_path):
 
 async def test_endpoint_that_names_no_model_is_an_error_that_says_what_to_set(tmp_path):
     """FC-56"""
-    async with ReplayServer(Reply(body='{"object": "list", "data": []}')) as server:
+    async with ReplayServer(Reply(body='{"object": "list", "data": []}'), chat_only=True) as server:
         wanted = ("--headless", "Hello", "--db", str(tmp_path / "customers.db"))
         environment = {"OPENAI_BASE_URL": server.url}
         code, _out, err = await run_python(tmp_path, "-m", "examples.crm", *wanted, environment=environment)
@@ -234,7 +238,7 @@ async def test_endpoint_that_names_no_model_is_an_error_that_says_what_to_set(tm
 
 async def test_window_without_a_model_says_what_to_set(tmp_path):
     """FC-56"""
-    async with ReplayServer(Reply(body='{"object": "list", "data": []}')) as server:
+    async with ReplayServer(Reply(body='{"object": "list", "data": []}'), chat_only=True) as server:
         environment = {"OPENAI_BASE_URL": server.url, "XDG_DATA_HOME": str(tmp_path), "QT_QPA_PLATFORM": "offscreen"}
         code, _out, err = await run_python(tmp_path, "-c", START_AND_CLOSE, environment=environment)
     assert code == 0
@@ -242,7 +246,7 @@ async def test_window_without_a_model_says_what_to_set(tmp_path):
 
 
 async def test_pictures_are_taken_when_everything_is_shown(tmp_path):
-    async with ReplayServer(UPDATE, says("The address is changed.")) as server:
+    async with ReplayServer(UPDATE, says("The address is changed."), chat_only=True) as server:
         waiting, end = tmp_path / "waiting.png", tmp_path / "end.png"
         run = await run_app(
             tmp_path,

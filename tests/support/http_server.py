@@ -58,6 +58,11 @@ class Request:
 class ReplayServer:
     """`async with ReplayServer(Reply(...), ...) as server`: answers in order, the last one again and again.
 
+    Args:
+        replies: The answers.
+        chat_only: Everything but a chat completion is answered 404 and neither counted nor given a reply: the
+            client also looks for a model's window and the like.
+
     Attributes:
         requests: What was asked, in order.
         connections: How many connections were opened.
@@ -65,7 +70,8 @@ class ReplayServer:
         left: Set when a client closed its connection while an answer was being sent.
     """
 
-    def __init__(self, *replies: Reply) -> None:
+    def __init__(self, *replies: Reply, chat_only: bool = False) -> None:
+        self._chat_only = chat_only
         self.requests: list[Request] = []
         self.connections = 0
         self.asked = asyncio.Event()
@@ -118,6 +124,10 @@ class ReplayServer:
         lines = (line.partition(":") for line in head[1:] if line)
         headers = {name.strip().lower(): value.strip() for name, _, value in lines}
         text = (await reader.readexactly(int(headers.get("content-length", "0")))).decode()
+        if self._chat_only and not path.endswith("/chat/completions"):
+            writer.write(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n")
+            await writer.drain()
+            return True
         self.requests.append(Request(method=method, path=path, headers=headers, text=text))
         self.asked.set()
         reply = self._replies[0] if len(self._replies) == 1 else self._replies.pop(0)
