@@ -1,8 +1,8 @@
 """Asking a person: requests, decisions and the headless queue between the pipeline and whatever shows them.
 
 An approval is bound to the SHA-256 digest of the call's RFC 8785 canonical JSON. Anything but an explicit, matching,
-unexpired decision denies. The queue shows nothing: views attach to it, see the same requests, and one decision closes
-all.
+unexpired decision denies. The queue shows nothing: views attach to it and see the same requests, and one decision
+closes all.
 """
 
 import asyncio
@@ -79,8 +79,7 @@ class Approval:
         digest: Of the payload that was seen; must be the request's.
         granted: True only when a person (or a declared approver) said yes.
         code: When not granted: ``person``, ``expired``, ``window_closed``, ``no_approver``, ``approval_error``,
-        ``policy`` or
-            ``cancelled``.
+            ``policy`` or ``cancelled``.
         reason: The person's words; they reach the model.
         scope: What a yes covers.
         decided_at: Seconds since the epoch.

@@ -77,10 +77,9 @@ class Outcome:
         code: A stable machine word that says more than the status; may be empty when ``ok``.
         hint: One English sentence for the model.
         retry: ``not_needed``, ``changed``, ``after_listing``, ``later``, ``no`` or ``never``: what to do with the
-        same call.
+            same call.
         applied: What was changed: True (all of it), False (nothing), None (not known), or the JSON facts that the
-        handler
-            reported with `CallContext.applied`.
+            handler reported with `CallContext.applied`.
         call_id: The id under which `Registry.call_status` knows the call.
         command_id: The id of the command that the call submitted, if any; ask for it when the status is ``unknown``.
         revision: The catalogue's revision when the call ended.

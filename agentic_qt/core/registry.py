@@ -38,8 +38,7 @@ class Registry:
     Args:
         approvals: Where a person is asked; one of its own by default, which denies until a view is attached.
         permission: Called with the call and the capability before anything is asked, sync or async; only True
-        permits. A
-            string is the reason why not.
+            permits. A string is the reason why not.
         policy: Whether calls run, are asked about or are refused.
         journal: Where intents and outcomes of mutating and destructive calls are written.
         redact: Called with each result before it leaves; returns what may be seen.

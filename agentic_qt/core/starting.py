@@ -1,14 +1,11 @@
 """How a handler starts, and how it ends: the three ways, none of which can strand another task.
 
 - A sync handler runs with the calling task swapped out, so that a nested loop in it (an application's
-  ``dialog.exec()``) can
-  run every other task.
+  ``dialog.exec()``) can run every other task.
 - A handler declared ``nested`` is started by the loop itself (``call_soon``) and awaited through a future: the only
-  start
-  that can answer Stop and the budget while a nested loop turns.
+  start that can answer Stop and the budget while a nested loop turns.
 - An async handler is awaited in place, without a task of its own. When it does not end after it was cancelled, the
-  rest of it
-  moves to a task; when that does not end in a moment either, the call is given up as ``unknown``.
+  rest of it moves to a task; when that does not end in a moment either, the call is given up as ``unknown``.
 """
 
 import asyncio
