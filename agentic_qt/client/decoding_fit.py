@@ -5,7 +5,7 @@ logarithms of probabilities; they know no application.
 """
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -258,8 +258,3 @@ def _looks(span: Span, kinds: frozenset[Kind]) -> float | None:
 def _is_long_enough(parameter: Parameter, span: Span) -> bool:
     shortest, longest = parameter.schema.get("minLength", 0), parameter.schema.get("maxLength", len(span.text))
     return bool(shortest <= len(span.text) <= longest)
-
-
-def clause_with(clause: Clause, spans: Sequence[Span]) -> Clause:
-    """Return a clause that may also use the values of earlier steps."""
-    return Clause(text=clause.text, keys=clause.keys, spans=(*clause.spans, *spans), marks=clause.marks)

@@ -23,7 +23,7 @@ _encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=r
 
 @runtime_checkable
 class CountsTokens(Protocol):
-    """A chat model that can count by itself, such as by llama.cpp's ``/tokenize``; optional."""
+    """A chat model that can count by itself, such as by llama.cpp's ``/tokenize``, sync or async; optional."""
 
     async def count_tokens(self, text: str) -> int | None:
         """Return how many tokens a text takes; None when it cannot be said, and the estimate counts.
@@ -97,12 +97,11 @@ class TokenMeter:
 
     async def measure(self, chat_model: Any, messages: Iterable[Mapping[str, Any]]) -> None:
         """Let the chat model count, when nothing was measured yet and it can; what fails is left out."""
-        count = getattr(chat_model, "count_tokens", None)
-        if self._rate is not None or not callable(count):
+        if self._rate is not None or not isinstance(chat_model, CountsTokens):
             return
         text = "\n".join(map(_encoder.encode, messages))
         try:
-            counted = count(text)
+            counted: Any = chat_model.count_tokens(text)
             if inspect.isawaitable(counted):
                 counted = await counted
             if counted is not None:
