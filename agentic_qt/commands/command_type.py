@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from sqlalchemy.orm import Session
 
-from agentic_qt.commands.values import Actor, Version
+from agentic_qt.commands.values import Actor, Command, Version
 from agentic_qt.core.errors import DeclarationError
 from agentic_qt.schema.validate import CompiledSchema, SchemaError, compile_schema
 
@@ -25,6 +25,9 @@ VersionReader = Callable[[Session, dict[str, Any]], Version | None]
 
 Authorise = Callable[[Session, Actor, dict[str, Any]], bool]
 """``authorise(session, actor, input)``: a further condition beside the permission, asked in the transaction."""
+
+AggregateOf = Callable[[str | None, dict[str, Any]], str]
+"""``aggregate_of(command's target, input)``: names what the outbox orders by."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,7 +79,7 @@ class CommandType:
         version_of: Reads the row's version; None when rows have none.
         preview_of: Reads what a person should see before approving.
         authorise: A further condition, asked in the transaction.
-        aggregate_of: ``aggregate_of(command's target, input)`` names what the outbox orders by.
+        aggregate_of: Names what the outbox orders by.
     """
 
     name: str
@@ -89,13 +92,13 @@ class CommandType:
     version_of: VersionReader | None = None
     preview_of: Reader | None = None
     authorise: Authorise | None = None
-    aggregate_of: Callable[[str | None, dict[str, Any]], str] | None = None
+    aggregate_of: AggregateOf | None = None
 
-    def aggregate(self, target: str | None, input_: dict[str, Any]) -> str:
-        """Return what the outbox orders by: the target unless the type says otherwise."""
+    def aggregate(self, command: Command) -> str:
+        """Return what the outbox orders by: the command's target unless the type says otherwise."""
         if self.aggregate_of is not None:
-            return self.aggregate_of(target, input_)
-        return f"{self.name.rpartition('.')[0]}:{target or ''}"
+            return self.aggregate_of(command.target, command.data())
+        return f"{self.name.rpartition('.')[0]}:{command.target or ''}"
 
 
 def compile_input_schema(name: str, schema: Mapping[str, Any]) -> CompiledSchema:

@@ -7,7 +7,8 @@ after a restart it offers again what nobody decided and finds out what was under
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -18,14 +19,25 @@ from agentic_qt.commands.projection import is_final, outcome_of
 from agentic_qt.commands.proposals import Proposals
 from agentic_qt.commands.service import CommandService
 from agentic_qt.commands.states import CommandState
-from agentic_qt.commands.values import Actor, Command, CommandResult, CommandStatus, Proposal, Version, payload_digest
+from agentic_qt.commands.values import (
+    Actor,
+    Code,
+    Command,
+    CommandResult,
+    CommandStatus,
+    Proposal,
+    Version,
+    payload_digest,
+)
 from agentic_qt.core.approvals import Approval, ApprovalChange, ApprovalEvent, ApprovalRequest
+from agentic_qt.core.call import Outcome, Status
 from agentic_qt.core.events import AuditEvent, AuditKind
 from agentic_qt.core.journal import Intent
 from agentic_qt.core.registry import Registry
 
 _log = logging.getLogger("agentic_qt.commands.desk")
 _ENDS: Final = frozenset({AuditKind.REJECTED, AuditKind.EXECUTED})
+_NOBODY_DECIDED: Final = frozenset({"no_approver", "approval_error", "window_closed", "target_required"})
 Key = tuple[str | None, str | None, str]
 """Client, run and call id: what a call is known by."""
 
@@ -37,7 +49,8 @@ class Draft:
     Args:
         command_id: Made before anybody is asked.
         type: The command type.
-        input: The canonical input that was previewed last.
+        call_input: The canonical input of the call, as it was previewed last.
+        input: The canonical input that the command gets for it.
         target: Which thing it is about.
         version: The row's version that was previewed last.
         actor: For whom.
@@ -45,10 +58,12 @@ class Draft:
         command: As it was approved; None before that, and where no person had to be asked.
         decision: The code of the decision, once there is one; ``approved`` for a yes.
         submitted: Whether the command is on its way: from then on its result says what becomes of the proposal.
+        resumed: Whether it was left by an earlier session: whoever resumed it says what becomes of the proposal.
     """
 
     command_id: str
     type: str
+    call_input: bytes
     input: bytes
     target: str | None
     version: Version | None
@@ -57,6 +72,7 @@ class Draft:
     command: Command | None = None
     decision: str = ""
     submitted: bool = False
+    resumed: bool = False
 
     @property
     def digest(self) -> str:
@@ -127,7 +143,12 @@ class CommandDesk:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._watches: set[asyncio.Task[Any]] = set()
         self._names: dict[str, str] = {}
-        self._removers = (registry.approvals.observe(self._note_decision), registry.audit(self._note_end))
+        self._reserved: set[str] = set()
+        self._removers = (
+            registry.approvals.observe(self._note_decision),
+            registry.audit(self._note_end),
+            proposals.note_under_way(self._under_way),
+        )
         if isinstance(registry.journal, DurableJournal):
             registry.journal.name_commands(self._command_of)
 
@@ -140,12 +161,18 @@ class CommandDesk:
         await asyncio.gather(*self._watches, *self._tasks, return_exceptions=True)
 
     def enter(self, command_type: str, capability_name: str) -> None:
-        """Note by which capability commands of a type are submitted, to take their proposals up again."""
+        """Note by which capability commands of a type are submitted, for proposals that name none."""
         self._names[command_type] = capability_name
 
     def capability_of(self, command_type: str) -> str:
-        """Return the name of the capability that submits a type."""
+        """Return the name of the capability that submits a type: of several, the last that was entered."""
         return self._names.get(command_type, command_type)
+
+    def place_of(self, proposal: Proposal) -> tuple[str, str | None]:
+        """Return the name and, if it lives, the target of the capability by which a proposal is taken up again."""
+        name = proposal.capability or self.capability_of(proposal.type)
+        lives = self.registry.find(name, proposal.capability_target) is not None
+        return name, proposal.capability_target if lives else None
 
     # ---- the calls under way
 
@@ -161,10 +188,26 @@ class CommandDesk:
         """Forget a call."""
         self._drafts.pop(key, None)
 
-    @property
-    def under_way(self) -> frozenset[str]:
-        """The ids of the proposals whose calls live in this very process."""
-        return frozenset(draft.proposal.proposal_id for draft in self._drafts.values() if draft.proposal is not None)
+    @contextmanager
+    def reserve(self, proposal_id: str) -> Iterator[None]:
+        """Keep a proposal to one caller of this process while it is taken up or closed.
+
+        Raises:
+            CommandError: Its call lives, or somebody else has it; code ``bad_transition``.
+        """
+        if proposal_id in self.proposals.under_way:
+            raise CommandError("bad_transition", "The proposal is under way right here.")
+        self._reserved.add(proposal_id)
+        try:
+            yield
+        finally:
+            self._reserved.discard(proposal_id)
+
+    def _under_way(self) -> set[str]:
+        """Return the ids of the proposals whose calls this desk knows."""
+        return self._reserved | {
+            draft.proposal.proposal_id for draft in self._drafts.values() if draft.proposal is not None
+        }
 
     async def ask(self, request: ApprovalRequest) -> Approval:
         """Be the approver of a command: write the proposal, ask the person, write the decision, in this order.
@@ -184,21 +227,27 @@ class CommandDesk:
             draft.command = await self.proposals.approve(proposal.proposal_id, digest=draft.digest, by=by)
         elif approval.code == "person":
             await self.proposals.reject(proposal.proposal_id, by=draft.actor.name)
+            draft.proposal = None  # it has ended: there is nothing to withdraw
         return approval
 
     async def follow(self, draft: Draft, result: CommandResult) -> None:
         """Let a call's proposal follow its command; what cannot be written now is found out at the next start."""
-        if draft.proposal is None:
+        if draft.proposal is None or self._has_followed(draft, result):
             return
         if result.status is CommandStatus.REFUSED:  # nothing was stored under the id, and the caller was told so
-            await self._end(draft.proposal.proposal_id, CommandState.CANCELLED)
+            await self._end(draft.proposal, CommandState.CANCELLED)
         else:
             await self.conclude(draft.proposal, result)
+
+    def _has_followed(self, draft: Draft, result: CommandResult) -> bool:
+        """Whether the command's own transaction moved its proposal: in the same store, unless a tombstone was there."""
+        is_same_store = isinstance(self.service, CommandService) and self.service.proposals is self.proposals
+        return is_same_store and draft.command is not None and is_final(result) and result.code != Code.ABANDONED
 
     async def conclude(self, proposal: Proposal, result: CommandResult) -> None:
         """Let a proposal follow a result, if that is an end."""
         if is_final(result):
-            await self._end(proposal.proposal_id, CommandState(result.status.value))
+            await self._end(proposal, CommandState(result.status.value))
 
     def watch(self, key: Key, command_id: str, draft: Draft) -> None:
         """Ask for an unknown command until it is known, then close the call that submitted it."""
@@ -219,9 +268,14 @@ class CommandDesk:
         if written is not None:
             offered = await self._offered(written)
             return await self.proposals.edit(
-                offered.proposal_id, draft.data(), expected_version=draft.version, facts=request.facts
+                offered.proposal_id,
+                draft.data(),
+                target=draft.target,
+                expected_version=draft.version,
+                facts=request.facts,
+                call_input=json.loads(draft.call_input),
             )
-        proposal = await self.proposals.propose(
+        return await self.proposals.propose(
             draft.type,
             draft.data(),
             draft.actor,
@@ -230,8 +284,11 @@ class CommandDesk:
             reason=request.reason,
             facts=request.facts,
             command_id=draft.command_id,
+            call_input=json.loads(draft.call_input),
+            capability=request.name,
+            capability_target=None if request.target is None else request.target.id,
+            state=CommandState.AWAITING_APPROVAL,
         )
-        return await self.proposals.offer(proposal.proposal_id)
 
     async def _offered(self, proposal: Proposal) -> Proposal:
         if proposal.state is CommandState.PROPOSED:
@@ -250,15 +307,29 @@ class CommandDesk:
         if draft is None or draft.submitted:
             return
         self.drop(key)
+        if not draft.resumed:
+            self._hold(self._withdraw(draft))
+
+    async def withdraw_resumed(self, draft: Draft, outcome: Outcome) -> None:
+        """Close the proposal of a resumed call that ended without a command, unless it is worth another try.
+
+        The person who resumed it loses it to nothing that passes: a busy store, a form that is not open, no approver.
+        """
+        passes = outcome.retry == "later" or outcome.status is Status.UNAVAILABLE or outcome.code in _NOBODY_DECIDED
+        if not draft.submitted and not passes:
+            await self._withdraw(draft)
+
+    async def _withdraw(self, draft: Draft) -> None:
+        """Close the proposal of a call that ended without a command, unless its window went away."""
         if draft.proposal is not None and draft.decision != "window_closed":
             state = CommandState.EXPIRED if draft.decision == "expired" else CommandState.CANCELLED
-            self._hold(self._end(draft.proposal.proposal_id, state))
+            await self._end(draft.proposal, state)
 
-    async def _end(self, proposal_id: str, state: CommandState) -> None:
+    async def _end(self, proposal: Proposal, state: CommandState) -> None:
         try:
-            await self.proposals.conclude(proposal_id, state)
+            await self.proposals.conclude(proposal.proposal_id, state, command_id=proposal.command_id)
         except CommandError:  # it stays where it was and is offered once more at the next start
-            _log.warning("Proposal %s could not be closed as %s", proposal_id, state.value, exc_info=True)
+            _log.warning("Proposal %s could not be closed as %s", proposal.proposal_id, state.value, exc_info=True)
 
     async def _watch(self, key: Key, command_id: str, draft: Draft) -> None:
         pause, longest = self._pauses

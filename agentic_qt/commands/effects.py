@@ -10,8 +10,7 @@ from collections.abc import Callable
 
 from agentic_qt.commands.command_type import CommandType, Effect, EffectHandler
 from agentic_qt.commands.errors import EffectUnknown
-from agentic_qt.commands.execution import unknown
-from agentic_qt.commands.judging import MAX_RESULT, make_result, result_of_failure
+from agentic_qt.commands.judging import MAX_RESULT, make_result, result_of_failure, unknown
 from agentic_qt.commands.states import CommandState
 from agentic_qt.commands.values import Actor, Command, CommandResult
 from agentic_qt.core.errors import CapabilityError

@@ -8,7 +8,8 @@ class CommandError(AgenticQtError):
 
     Args:
         code: ``store_closed``, ``store_unusable``, ``store_too_new``, ``store_error``, ``bad_transition``,
-            ``no_proposal``, ``changed``, or the code of a refusal (`values.Code`); stable.
+            ``no_proposal``, ``changed``, ``other_session``, ``no_intent``, ``has_command``, or the code of a refusal
+            (`values.Code`); stable.
         message: One English sentence without SQL.
     """
 

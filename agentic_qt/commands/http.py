@@ -1,8 +1,9 @@
 """The service over HTTP, for applications that share one store; loopback unless told otherwise.
 
-``POST /commands`` (Idempotency-Key), ``GET /commands/{id}``, ``POST /commands/{id}/abandon``, ``POST /previews``,
-``POST /open-commands``, ``GET /history``, ``GET /health``. Every request but the last carries a bearer token; the token
-says who acts. No browser is served: a request with an Origin, or for a host that was not named, is refused.
+``POST /commands`` (Idempotency-Key), ``GET /commands/{id}``, ``POST /commands/{id}/abandon`` and ``.../settle``,
+``POST /previews``, ``POST /open-commands``, ``GET /history``, ``GET /health``. Every request but the last carries a
+bearer token; the token says who acts. No browser is served: a request with an Origin, or for a host that was not named,
+is refused.
 """
 
 import inspect
@@ -14,8 +15,8 @@ from fastapi import FastAPI, Request, Response
 from starlette.middleware.base import RequestResponseEndpoint
 
 from agentic_qt.commands import wire
+from agentic_qt.commands.answers import refused
 from agentic_qt.commands.errors import CommandError
-from agentic_qt.commands.intake import refused
 from agentic_qt.commands.service import CommandService
 from agentic_qt.commands.tokens import Authenticate
 from agentic_qt.commands.values import OPERATE, Actor, CommandResult, CommandStatus
@@ -49,6 +50,7 @@ def create_app(service: CommandService, authenticate: Authenticate, *, hosts: It
     app.post("/commands")(endpoints.submit)
     app.get("/commands/{command_id}")(endpoints.status)
     app.post("/commands/{command_id}/abandon")(endpoints.abandon)
+    app.post("/commands/{command_id}/settle")(endpoints.settle)
     app.post("/previews")(endpoints.preview)
     app.post("/open-commands")(endpoints.find_open)
     app.get("/history")(endpoints.history)
@@ -96,6 +98,20 @@ class _Endpoints:
             if not wire.is_travelling_id(command_id):
                 return _problem(400, "invalid", "This can be no id.")
             return _answer(await self._service.abandon(command_id, actor), asked=True)
+
+        return await self._as_actor(request, work)
+
+    async def settle(self, command_id: str, request: Request) -> Response:
+        async def work(actor: Actor) -> Response:
+            fields = await _fields(request)
+            happened, note = fields.get("happened"), fields.get("note")
+            if not isinstance(happened, bool) or not isinstance(note, str):
+                return _problem(400, "invalid", "A statement has happened, which is true or false, and a note.")
+            if unknown := sorted(fields.keys() - {"happened", "note", "data"}):
+                return _problem(400, "invalid", f"A statement has no {', '.join(unknown)[:200]}.")
+            data = fields.get("data")
+            result = await self._service.settle(command_id, actor, happened=happened, note=note, data=data)
+            return _answer(result, asked=True)
 
         return await self._as_actor(request, work)
 

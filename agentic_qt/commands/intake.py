@@ -1,22 +1,18 @@
 """What is refused before any transaction: missing ids, unknown types, forged fields, inputs that break the schema."""
 
-from typing import Final
+from typing import Any, Final
 
+from agentic_qt.commands.answers import refused
 from agentic_qt.commands.command_type import CommandType, forged_fields
-from agentic_qt.commands.values import Code, Command, CommandResult, CommandStatus
+from agentic_qt.commands.values import Code, Command, CommandResult
 from agentic_qt.schema.canonical import InputError, canonical, parse
 
 MAX_ID: Final = 200
 """How many characters an id may have."""
+MAX_NOTE: Final = 2000
+"""How many characters an operator's note may have."""
 MAX_TARGET: Final = 1000
 """How many characters a target may have."""
-
-
-def refused(command_id: str, code: str, hint: str, *, retryable: bool = False) -> CommandResult:
-    """Return an answer that recorded nothing under the id."""
-    return CommandResult(
-        command_id=command_id, status=CommandStatus.REFUSED, code=str(code), hint=hint, retryable=retryable
-    )
 
 
 def check_id(command_id: str) -> CommandResult | None:
@@ -25,6 +21,19 @@ def check_id(command_id: str) -> CommandResult | None:
         return refused("", Code.MISSING_ID, "A command needs an id that was made before it.")
     if len(command_id) > MAX_ID or not command_id.isprintable() or not command_id.isascii():
         return refused(command_id[:MAX_ID], Code.INVALID, f"An id has at most {MAX_ID} printable ASCII characters.")
+    return None
+
+
+def check_statement(command_id: str, note: str, data: Any) -> CommandResult | None:
+    """Return why an operator's word on a command is refused, or None."""
+    if (bad_id := check_id(command_id)) is not None:
+        return bad_id
+    if not note.strip() or len(note) > MAX_NOTE:
+        return refused(command_id, Code.INVALID, f"Say how it is known, in at most {MAX_NOTE} characters.")
+    try:
+        canonical(data)
+    except InputError as error:
+        return refused(command_id, Code.INVALID, f"The data is refused: {error.message}")
     return None
 
 

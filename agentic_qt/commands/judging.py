@@ -2,12 +2,14 @@
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Final
 
 from sqlalchemy import Connection, Row, select, update
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
+from agentic_qt.commands.answers import MISMATCHED
 from agentic_qt.commands.command_type import CommandType
 from agentic_qt.commands.states import CommandState
 from agentic_qt.commands.store import Store, Trouble
@@ -15,12 +17,26 @@ from agentic_qt.commands.tables import proposals
 from agentic_qt.commands.transactions import Refusal
 from agentic_qt.commands.values import Actor, Code, Command, CommandResult, CommandStatus, Version
 from agentic_qt.core.errors import CapabilityError
-from agentic_qt.schema.canonical import InputError, canonical
 
 _log = logging.getLogger("agentic_qt.commands.judging")
 MAX_RESULT: Final = 1024 * 1024
-"""How long the canonical JSON of a result's data may be, in bytes."""
+"""How long the canonical JSON of a result may be, in bytes."""
 CONSTRAINT_HINT: Final = "The data breaks a rule of the store; nothing was changed."
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Job:
+    """A command that is to be executed.
+
+    Args:
+        kind: Its type.
+        command: The command.
+        actor: Who acts.
+    """
+
+    kind: CommandType
+    command: Command
+    actor: Actor
 
 
 def make_result(
@@ -43,6 +59,20 @@ def result_of_failure(command: Command, actor: str, error: CapabilityError, *, a
     return make_result(command, actor, CommandState.FAILED, at=at, code=error.code, hint=error.hint, data=data)
 
 
+def unknown(command: Command, actor: str, *, at: float) -> CommandResult:
+    """Return the result of an external effect of which nobody can say whether it happened."""
+    hint = "It may or may not have happened; ask for its status, or let an operator resolve, settle or abandon it."
+    return make_result(command, actor, CommandState.UNKNOWN, at=at, code=Code.EFFECT_UNKNOWN, hint=hint)
+
+
+def stated(command: Command, actor: str, *, happened: bool, data: Any, at: float) -> CommandResult:
+    """Return the result of an external effect whose end an operator found out elsewhere."""
+    if happened:
+        return make_result(command, actor, CommandState.SUCCEEDED, at=at, data=data)
+    hint = "It is known by now that it did not happen."
+    return make_result(command, actor, CommandState.FAILED, at=at, code=Code.NOT_HAPPENED, hint=hint, data=data)
+
+
 def check_same(row: Row[Any], command: Command, actor: Actor) -> None:
     """Do nothing when a stored row is of this very command and actor.
 
@@ -51,8 +81,7 @@ def check_same(row: Row[Any], command: Command, actor: Actor) -> None:
     """
     # a tombstone of a command that was never seen has no digest: it stands for whatever its actor sends
     if row.actor != actor.name or row.digest not in (None, command.digest):
-        hint = "This id belongs to another command; use a new id for a new command."
-        raise Refusal(Code.PAYLOAD_MISMATCH, hint, audited=True)
+        raise Refusal(Code.PAYLOAD_MISMATCH, MISMATCHED, audited=True)
 
 
 def check_permission(session: Session, kind: CommandType, command: Command, actor: Actor) -> None:
@@ -109,14 +138,13 @@ class Handling:
         self._store = store
         self._faults = faults
 
-    def judge(
-        self, session: Session, kind: CommandType, command: Command, actor: Actor, *, at: float
-    ) -> CommandResult | None:
+    def judge(self, session: Session, job: Job, *, at: float) -> CommandResult | None:
         """Check permission, approval and version; a result when the version is another, or cannot be read.
 
         Raises:
             Refusal: Permission or approval is missing.
         """
+        kind, command, actor = job.kind, job.command, job.actor
         try:
             check_permission(session, kind, command, actor)
             check_approval(session, command)
@@ -124,7 +152,7 @@ class Handling:
                 return None
             version = kind.version_of(session, command.data())
         except Exception as error:
-            return self._failure(error, session, command, actor, at=at)
+            return self._failure(error, session, job, at=at)
         if type(version) is type(command.expected_version) and version == command.expected_version:
             return None
         hint = "The row was changed or deleted since it was read; nothing was done. Read it again and propose anew."
@@ -134,25 +162,25 @@ class Handling:
             at=at, version=version, code=Code.VERSION_CONFLICT, hint=hint, data=data,
         )  # fmt: skip
 
-    def handle(
-        self, session: Session, kind: CommandType, command: Command, actor: Actor, *, at: float
-    ) -> CommandResult:
+    def handle(self, session: Session, job: Job, *, at: float) -> CommandResult:
         """Run the handler; whatever it raises undoes what it did, and an error of the database ends the transaction."""
+        kind, command, actor = job.kind, job.command, job.actor
         assert kind.handler is not None  # noqa: S101 - only commands within the store come here
         try:
-            data = _checked(kind.handler(session, command.data(), actor))
+            data = kind.handler(session, command.data(), actor)
             session.flush()
             version = None if kind.version_of is None else kind.version_of(session, command.data())
+            result = make_result(command, actor.name, CommandState.SUCCEEDED, at=at, version=version, data=data)
+            result.encode(max_bytes=MAX_RESULT)
             session.commit()  # releases the savepoint; the transaction goes on
         except Exception as error:
-            return self._failure(error, session, command, actor, at=at)
+            return self._failure(error, session, job, at=at)
         self._faults("effect")
-        return make_result(command, actor.name, CommandState.SUCCEEDED, at=at, version=version, data=data)
+        return result
 
-    def _failure(
-        self, error: Exception, session: Session, command: Command, actor: Actor, *, at: float
-    ) -> CommandResult:
+    def _failure(self, error: Exception, session: Session, job: Job, *, at: float) -> CommandResult:
         """Undo what the application's code did and say why; a refusal and an error of the database go on."""
+        command, actor = job.command, job.actor
         is_rule = isinstance(error, DBAPIError) and self._store.trouble(error) is Trouble.RULE
         if isinstance(error, Refusal) or (isinstance(error, DBAPIError) and not is_rule):
             raise error
@@ -172,11 +200,3 @@ def open_session(connection: Connection) -> Session:
 
 def _failed(command: Command, actor: Actor, code: Code, hint: str, *, at: float) -> CommandResult:
     return make_result(command, actor.name, CommandState.FAILED, at=at, code=code, hint=hint)
-
-
-def _checked(data: Any) -> Any:
-    try:
-        canonical(data, max_bytes=MAX_RESULT)
-    except InputError as error:
-        raise TypeError(f"A handler returned what is no JSON: {error}") from error
-    return data

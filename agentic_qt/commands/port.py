@@ -1,9 +1,28 @@
 """The interface that the embedded service and the client of a remote one share."""
 
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol, TypedDict, Unpack
 
+from agentic_qt.commands.submissions import EndObserver
 from agentic_qt.commands.values import Actor, AuditEntry, Command, CommandRecord, CommandResult, Preview
+
+
+class AuditFilter(TypedDict, total=False):
+    """Which lines of the audit are asked for.
+
+    Attributes:
+        command_id: Only those of one command.
+        type_: Only those of commands of one type.
+        actor: Only those of one actor.
+        before: Only those older than an entry id: the next page.
+        limit: At most so many; 100 by default.
+    """
+
+    command_id: str | None
+    type_: str | None
+    actor: str | None
+    before: int | None
+    limit: int
 
 
 class CommandPort(Protocol):
@@ -14,6 +33,10 @@ class CommandPort(Protocol):
 
     def new_id(self) -> str:
         """Return a new command id."""
+        ...
+
+    def observe(self, callback: EndObserver) -> Callable[[], None]:
+        """Tell `callback(command, result)` of each command of this process that is known to have ended."""
         ...
 
     async def submit(self, command: Command, actor: Actor) -> CommandResult:
@@ -28,6 +51,12 @@ class CommandPort(Protocol):
         """Close an id that is unknown or was never seen, so that it cannot execute later."""
         ...
 
+    async def settle(
+        self, command_id: str, actor: Actor, *, happened: bool, note: str, data: Any = None
+    ) -> CommandResult:
+        """State, as an operator who found out, whether an unknown effect happened."""
+        ...
+
     async def preview(self, type_: str, input_: Mapping[str, Any], actor: Actor) -> Preview:
         """Read what a person should see before approving; raises CapabilityError when it cannot be previewed."""
         ...
@@ -36,14 +65,6 @@ class CommandPort(Protocol):
         """Return the actor's command of the same type and digest that is executing or unknown."""
         ...
 
-    async def history(
-        self,
-        *,
-        command_id: str | None = None,
-        type_: str | None = None,
-        actor: str | None = None,
-        before: int | None = None,
-        limit: int = 100,
-    ) -> tuple[AuditEntry, ...]:
+    async def history(self, **asked: Unpack[AuditFilter]) -> tuple[AuditEntry, ...]:
         """Return lines of the audit, the newest first; `before` pages on from an entry id."""
         ...

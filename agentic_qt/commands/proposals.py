@@ -5,15 +5,16 @@ then checks it inside its own transaction.
 """
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import fields
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Row, insert, select, update
 
 from agentic_qt.commands.command_type import forged_fields
 from agentic_qt.commands.errors import CommandError
 from agentic_qt.commands.records import from_version, to_version
+from agentic_qt.commands.sessions import Sessions
 from agentic_qt.commands.states import FINAL, TRANSITIONS, CommandState, check_transition, sources
 from agentic_qt.commands.tables import proposals
 from agentic_qt.commands.transactions import Transactions
@@ -22,6 +23,7 @@ from agentic_qt.schema.canonical import canonical
 
 Io = Callable[[Callable[[], Any]], Awaitable[Any]]
 _T = TypeVar("_T")
+_WAITING: Final = (CommandState.PROPOSED, CommandState.AWAITING_APPROVAL)
 
 
 class Proposals:
@@ -32,15 +34,35 @@ class Proposals:
         io: Runs a function in the I/O thread.
         clock: Seconds since the epoch.
         ids: Source of new ids.
+        sessions: Of the store.
     """
 
     def __init__(
-        self, transactions: Transactions, io: Io, *, clock: Callable[[], float], ids: Callable[[], str]
+        self,
+        transactions: Transactions,
+        io: Io,
+        *,
+        clock: Callable[[], float],
+        ids: Callable[[], str],
+        sessions: Sessions,
     ) -> None:
         self._transactions = transactions
         self._io = io
         self._clock = clock
         self._ids = ids
+        self.sessions = sessions
+        self._under_way: dict[object, Callable[[], Iterable[str]]] = {}
+
+    def note_under_way(self, source: Callable[[], Iterable[str]]) -> Callable[[], Any]:
+        """Ask `source` for the ids of proposals whose calls live in this process; returns what ends that."""
+        mine = object()
+        self._under_way[mine] = source
+        return lambda: self._under_way.pop(mine, None)
+
+    @property
+    def under_way(self) -> frozenset[str]:
+        """The ids of the proposals whose calls live in this process, whichever window they are of."""
+        return frozenset(each for source in self._under_way.values() for each in source())
 
     async def propose(
         self,
@@ -54,12 +76,16 @@ class Proposals:
         facts: Any = None,
         expires_at: float | None = None,
         command_id: str | None = None,
+        call_input: Mapping[str, Any] | None = None,
+        capability: str | None = None,
+        capability_target: str | None = None,
+        state: CommandState = CommandState.PROPOSED,
     ) -> Proposal:
         """Write down what a model suggests; its command id is made here, before anybody approves.
 
         Args:
             type_: The command type.
-            input_: The model's input.
+            input_: The command's input.
             actor: For whom, from the trusted session.
             target: Which thing it is about.
             expected_version: The version that the preview read.
@@ -67,6 +93,10 @@ class Proposals:
             facts: JSON that the person is shown.
             expires_at: Seconds since the epoch, after which nobody may approve it.
             command_id: An id that was made earlier; None makes one.
+            call_input: What the model's call said, where the command gets another input.
+            capability: Whose call it was.
+            capability_target: Of which target of that capability.
+            state: ``awaiting_approval`` where a person is asked at once: proposed and offered in one transaction.
 
         Raises:
             InputError: The input is not JSON.
@@ -84,10 +114,13 @@ class Proposals:
             actor=actor.name,
             created_at=self._clock(),
             expires_at=expires_at,
+            call_input=_other(call_input, input_),
+            capability=capability,
+            capability_target=capability_target,
+            state=state,
+            session=self.sessions.own,
         )
-        row = {field.name: getattr(proposal, field.name) for field in fields(proposal)}
-        row |= _content(proposal.input, facts, expected_version) | {"digest": proposal.digest, "state": proposal.state}
-        await self._note(lambda connection: connection.execute(insert(proposals).values(row)))
+        await self._note(lambda connection: connection.execute(insert(proposals).values(_to_row(proposal))))
         return proposal
 
     async def offer(self, proposal_id: str) -> Proposal:
@@ -99,21 +132,23 @@ class Proposals:
         proposal_id: str,
         input_: Mapping[str, Any],
         *,
+        target: str | None = None,
         expected_version: Version | None = None,
         facts: Any = None,
+        call_input: Mapping[str, Any] | None = None,
     ) -> Proposal:
-        """Replace the input while it waits; an approval given before is void, since the digest is another.
+        """Replace the content while it waits; an approval given before is void, since the digest is another.
 
         Raises:
             InputError: The input is not JSON.
             CommandError: It no longer waits (``bad_transition``), or the input is refused.
         """
-        frozen = _frozen(input_)
+        frozen, said = _frozen(input_), _other(call_input, input_)
 
         def work(connection: Connection) -> Proposal:
             proposal = _get(connection, proposal_id)
-            digest = payload_digest(proposal.type, proposal.target, frozen, expected_version)
-            changed = _content(frozen, facts, expected_version) | {"digest": digest}
+            digest = payload_digest(proposal.type, target, frozen, expected_version)
+            changed = _content(frozen, said, facts, expected_version) | {"target": target, "digest": digest}
             waiting = proposals.c.state == CommandState.AWAITING_APPROVAL.value
             return _change(connection, proposal, waiting, changed | {"decided_by": None, "decided_at": None})
 
@@ -152,10 +187,15 @@ class Proposals:
         """Withdraw it; possible only before it executes."""
         return await self._move(proposal_id, CommandState.CANCELLED)
 
-    async def conclude(self, proposal_id: str, state: CommandState) -> Proposal:
+    async def conclude(self, proposal_id: str, state: CommandState, *, command_id: str | None = None) -> Proposal:
         """Let a proposal follow what became of it: a command of another store, an approval that expired.
 
         One that has ended already stays as it is. A command of this very store moves its proposal by itself.
+
+        Args:
+            proposal_id: Which one.
+            state: Its end.
+            command_id: Of which command that is known; one that was issued anew since stays as it is. None: of any.
 
         Raises:
             CommandError: It cannot go there from where it is; code ``bad_transition``.
@@ -163,7 +203,7 @@ class Proposals:
 
         def work(connection: Connection) -> Proposal:
             proposal = _get(connection, proposal_id)
-            if proposal.state in FINAL:
+            if proposal.state in FINAL or command_id not in (None, proposal.command_id):
                 return proposal
             if state not in TRANSITIONS[proposal.state]:
                 check_transition(proposal.state, CommandState.EXECUTING)
@@ -172,6 +212,19 @@ class Proposals:
             return _change(connection, proposal, own, {"state": state.value})
 
         return await self._note(work)
+
+    async def take(self, proposal: Proposal) -> Proposal:
+        """Make a waiting proposal one of this session; of several windows that want it, one gets it.
+
+        Raises:
+            CommandError: It no longer waits, or another session has taken it; code ``bad_transition``.
+        """
+        if proposal.session == self.sessions.own:
+            return proposal
+        waiting = proposals.c.state.in_(_values(_WAITING))
+        still = proposals.c.session.is_not_distinct_from(proposal.session)
+        own = {"session": self.sessions.own}
+        return await self._note(lambda connection: _change(connection, proposal, waiting & still, own))
 
     async def reissue(self, proposal_id: str) -> Proposal:
         """Let an approved one wait again, under a new command id; the caller has closed the old id for good.
@@ -205,8 +258,7 @@ class Proposals:
 
     async def waiting(self) -> tuple[Proposal, ...]:
         """Return those that a person has still to decide on, or whose approved command was never seen; oldest first."""
-        states = (CommandState.PROPOSED, CommandState.AWAITING_APPROVAL)
-        found = select(proposals).where(proposals.c.state.in_(_values(states))).order_by(proposals.c.created_at)
+        found = select(proposals).where(proposals.c.state.in_(_values(_WAITING))).order_by(proposals.c.created_at)
         return await self._ask(lambda connection: tuple(_to_proposal(row) for row in connection.execute(found)))
 
     async def open(self) -> tuple[Proposal, ...]:
@@ -252,12 +304,25 @@ def _frozen(input_: Mapping[str, Any]) -> bytes:
     return canonical(input_)
 
 
-def _content(frozen: bytes, facts: Any, expected_version: Version | None) -> dict[str, Any]:
+def _other(call_input: Mapping[str, Any] | None, input_: Mapping[str, Any]) -> bytes | None:
+    """Return the frozen input of a call, where it is another than its command's."""
+    said = None if call_input is None else _frozen(call_input)
+    return None if said == canonical(input_) else said
+
+
+def _content(frozen: bytes, said: bytes | None, facts: Any, expected_version: Version | None) -> dict[str, Any]:
     return {
         "input": frozen.decode(),
+        "call_input": None if said is None else said.decode(),
         "facts": canonical(facts, max_bytes=None).decode(),
         "expected_version": from_version(expected_version),
     }
+
+
+def _to_row(proposal: Proposal) -> dict[str, Any]:
+    row = {field.name: getattr(proposal, field.name) for field in fields(proposal)}
+    row |= _content(proposal.input, proposal.call_input, proposal.facts, proposal.expected_version)
+    return row | {"digest": proposal.digest, "state": proposal.state.value}
 
 
 def _get(connection: Connection, proposal_id: str) -> Proposal:
@@ -283,6 +348,7 @@ def _to_proposal(row: Row[Any]) -> Proposal:
         **known
         | {
             "input": row.input.encode(),
+            "call_input": None if row.call_input is None else row.call_input.encode(),
             "facts": json.loads(row.facts),
             "expected_version": to_version(row.expected_version),
             "state": CommandState(row.state),

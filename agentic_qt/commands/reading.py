@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 from agentic_qt.commands import records
 from agentic_qt.commands.command_type import CommandType
 from agentic_qt.commands.judging import check_permission
+from agentic_qt.commands.port import AuditFilter
 from agentic_qt.commands.states import CommandState
 from agentic_qt.commands.tables import audit, commands
 from agentic_qt.commands.transactions import Refusal
@@ -53,13 +54,13 @@ def list_commands(
     return lambda connection: tuple(records.to_record(row) for row in connection.execute(found))
 
 
-def list_audit(
-    *, command_id: str | None, type_: str | None, actor: str | None, before: int | None, limit: int
-) -> Callable[[Connection], tuple[AuditEntry, ...]]:
+def list_audit(asked: AuditFilter) -> Callable[[Connection], tuple[AuditEntry, ...]]:
     """Ask for lines of the audit, the newest first."""
-    conditions: dict[Any, Any] = {audit.c.command_id: command_id, audit.c.type: type_, audit.c.actor: actor}
-    found = _where(select(audit), conditions).order_by(audit.c.entry_id.desc()).limit(min(limit, MAX_PAGE))
-    if before is not None:
+    of_column = {audit.c.command_id: "command_id", audit.c.type: "type_", audit.c.actor: "actor"}
+    conditions = {column: asked.get(name) for column, name in of_column.items()}
+    limit = min(asked.get("limit", 100), MAX_PAGE)
+    found = _where(select(audit), conditions).order_by(audit.c.entry_id.desc()).limit(limit)
+    if (before := asked.get("before")) is not None:
         found = found.where(audit.c.entry_id < before)
     return lambda connection: tuple(records.to_audit_entry(row) for row in connection.execute(found))
 

@@ -14,12 +14,8 @@ from agentic_qt.commands.values import AuditEntry, Command, CommandRecord, Comma
 from agentic_qt.schema.canonical import canonical
 
 _CLAIM_BY_DIALECT = {
-    "sqlite": sqlite_insert(commands)
-    .on_conflict_do_nothing(index_elements=["command_id"])
-    .returning(commands.c.command_id),
-    "postgresql": postgresql_insert(commands)
-    .on_conflict_do_nothing(index_elements=["command_id"])
-    .returning(commands.c.command_id),
+    "sqlite": sqlite_insert(commands).on_conflict_do_nothing(index_elements=["command_id"]),
+    "postgresql": postgresql_insert(commands).on_conflict_do_nothing(index_elements=["command_id"]),
 }
 _CLAIM = Prepared(_CLAIM_BY_DIALECT, columns=commands.c.keys())
 _FIND = select(commands).where(commands.c.command_id == bindparam("id"))
@@ -182,4 +178,4 @@ def _command_row(command: Command) -> dict[str, Any]:
 
 
 def _insert_command(connection: Connection, row: dict[str, Any]) -> bool:
-    return _CLAIM.run(connection, row).fetchone() is not None
+    return _CLAIM.run(connection, row).rowcount == 1

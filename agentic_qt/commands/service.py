@@ -4,29 +4,34 @@ Transactions run in one I/O worker thread, so that a GUI loop never waits for a 
 answers; it controls nothing.
 """
 
-import asyncio
 import time
 import uuid
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, Unpack
 
 from sqlalchemy import Connection
 
 from agentic_qt.commands import intake, reading
-from agentic_qt.commands.command_type import CommandType
+from agentic_qt.commands.answers import MISMATCHED, in_progress, refused
+from agentic_qt.commands.closing import Closing
 from agentic_qt.commands.declaring import CommandTypes
 from agentic_qt.commands.effects import run_effect
+from agentic_qt.commands.ending import Ending
 from agentic_qt.commands.errors import CommandError
-from agentic_qt.commands.execution import Execution, in_progress
+from agentic_qt.commands.execution import Execution
+from agentic_qt.commands.groups import Groups
+from agentic_qt.commands.io_thread import IoThread
 from agentic_qt.commands.journal import DurableJournal
+from agentic_qt.commands.judging import Job
 from agentic_qt.commands.library import SqliteLibrary
 from agentic_qt.commands.migrate import OnStart
 from agentic_qt.commands.outbox import Outbox
+from agentic_qt.commands.port import AuditFilter
 from agentic_qt.commands.proposals import Proposals
+from agentic_qt.commands.sessions import Sessions
 from agentic_qt.commands.states import CommandState
 from agentic_qt.commands.store import Store, StoreFacts
+from agentic_qt.commands.submissions import Submissions
 from agentic_qt.commands.transactions import Faults, Transactions
 from agentic_qt.commands.values import (
     Actor,
@@ -43,7 +48,7 @@ from agentic_qt.core.errors import CapabilityError
 _T = TypeVar("_T")
 
 
-class CommandService(CommandTypes):
+class CommandService(CommandTypes, Submissions):
     """Executes registered commands once each; use it as ``async with``, or call `start` and `close`.
 
     All of its coroutines belong to one event loop.
@@ -77,20 +82,22 @@ class CommandService(CommandTypes):
         faults: Faults = lambda _label: None,
         library: SqliteLibrary | None = None,
     ) -> None:
-        super().__init__()
+        CommandTypes.__init__(self)
+        Submissions.__init__(self, ids=ids, wait=wait)
         self._store = Store(url, busy_timeout=busy_timeout, library=library)
         self._clock = clock
-        self._ids = ids
         self._on_start = on_start
-        self._wait = wait
-        self._running: dict[str, _Running] = {}
         self._transactions = Transactions(self._store, faults)
-        self._execution = Execution(self._transactions, clock, with_outbox=outbox)
-        self._worker: ThreadPoolExecutor | None = None
+        self._ending = Ending(self._transactions, clock, with_outbox=outbox)
+        self._closing = Closing(self._ending)
+        self._execution = Execution(self._ending)
+        self._thread = IoThread()
+        self._groups = Groups(self._thread, self._execution)
         self._facts: StoreFacts | None = None
-        self.proposals = Proposals(self._transactions, self._io, clock=clock, ids=ids)
+        self.sessions = Sessions(self._store, self._io)
+        self.proposals = Proposals(self._transactions, self._io, clock=clock, ids=ids, sessions=self.sessions)
         self.outbox = Outbox(self._transactions, self._io, clock=clock)
-        self.journal = DurableJournal(self._transactions, self._io, clock=clock)
+        self.journal = DurableJournal(self._transactions, self._io, clock=clock, sessions=self.sessions)
 
     async def __aenter__(self) -> Self:
         await self.start()
@@ -119,11 +126,12 @@ class CommandService(CommandTypes):
         Raises:
             CommandError: It cannot be opened, or was written by a newer version.
         """
-        if self._worker is None:
-            self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="agentic-qt-commands")
+        if not self._thread.is_open:
+            self._thread.open()
             try:
                 self._facts = await self._io(lambda: self._store.open(self._on_start))
-                await self._io(self._execution.expire_overdue)
+                await self._io(self.sessions.open)
+                await self._io(self._closing.expire_overdue)
             except BaseException:
                 await self.close()
                 raise
@@ -131,37 +139,10 @@ class CommandService(CommandTypes):
 
     async def close(self) -> None:
         """Let what is running end, and close the store."""
-        if self._worker is None:
-            return
-        while self._running:
-            await asyncio.wait([each.task for each in self._running.values()])
-        worker, self._worker = self._worker, None
-        await asyncio.wrap_future(worker.submit(self._store.close))
-        worker.shutdown(wait=False)
+        await self._wait_for_all()
+        await self._thread.close(self._end)
 
     # ---- commands
-
-    def new_id(self) -> str:
-        """Return a new command id."""
-        return self._ids()
-
-    async def submit(self, command: Command, actor: Actor) -> CommandResult:
-        """Execute a command once; the same id, payload and actor again give the stored result, byte for byte.
-
-        A caller that is cancelled stops waiting: the command goes on, and `status` tells what became of it.
-        """
-        kind = self._types.get(command.type)
-        refusal = intake.check(command, kind)
-        if refusal is not None or kind is None:
-            return await self._refuse(command, actor, refusal)
-        while (first := self._running.get(command.command_id)) is not None:
-            done, _ = await asyncio.wait([first.task], timeout=self._wait)
-            if not done:
-                return await self._answer_duplicate(first, command, actor)
-        task = asyncio.ensure_future(self._execute(kind, command, actor))
-        self._running[command.command_id] = _Running(command=command, actor=actor, task=task)
-        task.add_done_callback(lambda _: self._running.pop(command.command_id, None))
-        return await asyncio.shield(task)
 
     async def status(self, command_id: str, actor: Actor | None = None) -> CommandResult:
         """Return what is stored under an id.
@@ -175,7 +156,7 @@ class CommandService(CommandTypes):
             return bad_id
         if command_id in self._running and actor is None:
             return in_progress(command_id)
-        return await self._io(lambda: self._execution.status(command_id, actor))
+        return self._note(await self._io(lambda: self._closing.status(command_id, actor)))
 
     async def abandon(self, command_id: str, actor: Actor) -> CommandResult:
         """Close an id that is unknown or was never seen, by a tombstone under it: it can no longer execute.
@@ -185,7 +166,7 @@ class CommandService(CommandTypes):
         bad_id = intake.check_id(command_id)
         if bad_id is not None:
             return bad_id
-        return await self._io(lambda: self._execution.abandon(command_id, actor))
+        return self._note(await self._io(lambda: self._closing.abandon(command_id, actor)))
 
     async def resolve(self, command_id: str, actor: Actor) -> CommandResult:
         """Ask the other side what became of an external effect that is unknown, and write down the answer."""
@@ -200,7 +181,29 @@ class CommandService(CommandTypes):
         result = await run_effect(kind, record.command, owner, kind.resolve, clock=self._clock)
         if result.status is CommandStatus.UNKNOWN:
             return current
-        return await self._io(lambda: self._execution.finish(kind, record.command, owner, result))
+        job = Job(kind=kind, command=record.command, actor=owner)
+        ended = await self._io(lambda: self._execution.finish(job, result))
+        return self._note(ended, record.command)
+
+    async def settle(
+        self, command_id: str, actor: Actor, *, happened: bool, note: str, data: Any = None
+    ) -> CommandResult:
+        """State whether an unknown external effect happened, for somebody who found out (the bank's statement says so).
+
+        Args:
+            command_id: Which command; one that is not unknown stays as it is, and the answer is its result.
+            actor: Who says so; needs the permission `OPERATE`.
+            happened: Whether it did.
+            note: How that is known; kept in the audit, never shown to a model.
+            data: JSON: the result's data, such as a receipt.
+        """
+        refusal = intake.check_statement(command_id, note, data)
+        if refusal is not None:
+            return refusal
+        result = await self._io(
+            lambda: self._closing.settle(command_id, actor, happened=happened, note=note, data=data)
+        )
+        return self._note(result)
 
     async def preview(self, type_: str, input_: Mapping[str, Any], actor: Actor) -> Preview:
         """Read what a person should see before approving, and the row's version.
@@ -243,60 +246,36 @@ class CommandService(CommandTypes):
         """Return stored commands, the newest first; for operators."""
         return await self._ask(reading.list_commands(state=state, type_=type_, limit=limit))
 
-    async def history(
-        self,
-        *,
-        command_id: str | None = None,
-        type_: str | None = None,
-        actor: str | None = None,
-        before: int | None = None,
-        limit: int = 100,
-    ) -> tuple[AuditEntry, ...]:
-        """Return lines of the audit, the newest first; `before` pages on from an entry id."""
-        question = reading.list_audit(command_id=command_id, type_=type_, actor=actor, before=before, limit=limit)
-        return await self._ask(question)
+    async def history(self, **asked: Unpack[AuditFilter]) -> tuple[AuditEntry, ...]:
+        """Return lines of the audit, the newest first; see `AuditFilter`."""
+        return await self._ask(reading.list_audit(asked))
 
     # ---- the worker
 
-    async def _execute(self, kind: CommandType, command: Command, actor: Actor) -> CommandResult:
-        result = await self._io(lambda: self._execution.execute(kind, command, actor))
-        if result is not None or kind.effect is None:
+    async def _refuse(self, command: Command, actor: Actor) -> CommandResult | None:
+        refusal = intake.check(command, self._types.get(command.type))
+        if refusal is not None and refusal.code == Code.FORGED_FIELD:
+            await self._io(lambda: self._ending.audit_refusal(command, actor, refusal.code))
+        return refusal
+
+    async def _carry_out(self, command: Command, actor: Actor) -> CommandResult:
+        job = Job(kind=self._types[command.type], command=command, actor=actor)
+        result = await self._groups.execute(job)
+        if result is not None or job.kind.effect is None:
             return result or in_progress(command.command_id)
-        ended = await run_effect(kind, command, actor, kind.effect, clock=self._clock)
-        return await self._io(lambda: self._execution.finish(kind, command, actor, ended))
+        ended = await run_effect(job.kind, command, actor, job.kind.effect, clock=self._clock)
+        return await self._io(lambda: self._execution.finish(job, ended))
 
-    async def _refuse(self, command: Command, actor: Actor, refusal: CommandResult | None) -> CommandResult:
-        answer = refusal or intake.refused(command.command_id, Code.UNKNOWN_TYPE, "There is no command of this type.")
-        if answer.code == Code.FORGED_FIELD:
-            await self._io(lambda: self._execution.audit_refusal(command, actor, answer.code))
-        return answer
+    async def _answer_other(self, command: Command, actor: Actor) -> CommandResult:
+        await self._io(lambda: self._ending.audit_refusal(command, actor, Code.PAYLOAD_MISMATCH))
+        return refused(command.command_id, Code.PAYLOAD_MISMATCH, MISMATCHED)
 
-    async def _answer_duplicate(self, first: "_Running", command: Command, actor: Actor) -> CommandResult:
-        if first.is_same(command, actor):
-            return in_progress(command.command_id)
-        await self._io(lambda: self._execution.audit_refusal(command, actor, Code.PAYLOAD_MISMATCH))
-        hint = "This id belongs to another command; use a new id for a new command."
-        return intake.refused(command.command_id, Code.PAYLOAD_MISMATCH, hint)
+    def _end(self) -> None:
+        self.sessions.close()
+        self._store.close()
 
     async def _ask(self, work: Callable[[Connection], _T]) -> _T:
         return await self._io(lambda: self._transactions.ask(work))
 
     async def _io(self, work: Callable[[], _T]) -> _T:
-        if self._worker is None:
-            raise CommandError("store_closed", "The service was not started, or is closed.")
-        return await asyncio.wrap_future(self._worker.submit(work))
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Running:
-    command: Command
-    actor: Actor
-    task: asyncio.Task[CommandResult]
-
-    def is_like(self, command: Command, actor: Actor) -> bool:
-        """Whether the payload and the actor are the same."""
-        return self.command.digest == command.digest and self.actor.name == actor.name
-
-    def is_same(self, command: Command, actor: Actor) -> bool:
-        """Whether it is this very command."""
-        return self.command.command_id == command.command_id and self.is_like(command, actor)
+        return await self._thread.run(work)

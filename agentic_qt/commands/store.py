@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import platformdirs
-from sqlalchemy import Connection, Engine, create_engine, event, make_url
+from sqlalchemy import Connection, Dialect, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry
 
@@ -74,6 +74,7 @@ class Store:
         self._library: SqliteLibrary | None = None
         self.backup: Path | None = None
         self.engine = self._sqlite(url, library) if url.startswith("sqlite:") else self._postgresql(url)
+        _use_plain_savepoints(self.engine.dialect)
 
     @property
     def is_sqlite(self) -> bool:
@@ -186,6 +187,19 @@ class Store:
                 return StoreFacts(dialect="postgresql", library=str(version))
             mode = connection.exec_driver_sql("PRAGMA journal_mode").scalar_one()
         return StoreFacts(dialect="sqlite", library=self._library.version, journal_mode=str(mode))
+
+
+def _use_plain_savepoints(dialect: Dialect) -> None:
+    """Let SAVEPOINT and RELEASE be sent as they are: two statements that SQLAlchemy compiles for every command."""
+
+    def savepoint(connection: Connection, name: str) -> None:
+        connection.exec_driver_sql(f"SAVEPOINT {name}")
+
+    def release(connection: Connection, name: str) -> None:
+        connection.exec_driver_sql(f"RELEASE SAVEPOINT {name}")
+
+    dialect.do_savepoint = savepoint  # type: ignore[method-assign]
+    dialect.do_release_savepoint = release  # type: ignore[method-assign]
 
 
 def _begin_sqlite(connection: Connection) -> None:

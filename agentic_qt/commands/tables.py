@@ -84,4 +84,8 @@ proposals = Table(
     Column("expires_at", Float(53)),
     Column("decided_by", Text),
     Column("decided_at", Float(53)),
+    Column("call_input", Text),  # NULL: the same as the command's
+    Column("capability", Text),  # whose call it was; several may submit one type
+    Column("capability_target", Text),
+    Column("session", String(32)),  # whose it is; see `sessions`
 )

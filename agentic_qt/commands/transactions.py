@@ -67,7 +67,7 @@ class Transactions:
         self.faults = faults
 
     def write(self, work: Callable[[Connection], _T]) -> _T:
-        """Run work and commit it.
+        """Run work and commit it; again when it collided with another transaction, or the connection was lost before.
 
         Raises:
             Refusal: The work ended so; rolled back.
@@ -76,30 +76,51 @@ class Transactions:
         """
         collisions = reconnects = 0
         while True:
-            committing = False
             try:
-                with self.store.write() as connection:
-                    self.faults("begun")
-                    value = work(connection)
-                    self.faults("before_commit")
-                    committing = True
-                    self.store.commit(connection)
-                self.faults("committed")
-                return value
+                return self.once(work)
             except Refusal:
                 raise
             except Exception as error:
-                trouble = self.store.trouble(error)
+                committing = isinstance(error, CommitUncertain)
+                trouble = error.trouble if isinstance(error, CommitUncertain) else self.store.trouble(error)
                 # A rule broken before the commit is one of our own unique keys, taken by another just now.
                 collided = trouble is Trouble.AGAIN or (trouble is Trouble.RULE and not committing)
                 lost = trouble is Trouble.LOST and not committing
                 collisions += collided
                 reconnects += lost
-                if (collided and collisions <= COLLISIONS) or (lost and reconnects <= _RECONNECTS):
-                    continue
-                if committing:
-                    raise CommitUncertain(trouble) from error
-                raise
+                if not (collided and collisions <= COLLISIONS) and not (lost and reconnects <= _RECONNECTS):
+                    raise
+
+    def once(self, work: Callable[[Connection], _T], *, members: int = 1) -> _T:
+        """Run work and commit it.
+
+        Args:
+            work: What to run.
+            members: For how many commands: each passes the labelled points.
+
+        Raises:
+            Refusal: The work ended so; rolled back.
+            CommitUncertain: See there.
+            Exception: Anything else the work or the database raised; rolled back.
+        """
+        committing = False
+        try:
+            with self.store.write() as connection:
+                self._pass("begun", members)
+                value = work(connection)
+                self._pass("before_commit", members)
+                committing = True
+                self.store.commit(connection)
+            self._pass("committed", members)
+        except Exception as error:
+            if committing:
+                raise CommitUncertain(self.store.trouble(error)) from error
+            raise
+        return value
+
+    def _pass(self, label: str, times: int) -> None:
+        for _ in range(times):
+            self.faults(label)
 
     def read(self, work: Callable[[Connection], _T]) -> _T:
         """Run work that writes nothing."""

@@ -6,7 +6,7 @@ code; fields of such names in an input are refused (`agentic_qt.commands.intake`
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any, Self
 
@@ -39,6 +39,7 @@ class Code(StrEnum):
     # failed, stored under the id
     VERSION_CONFLICT = "version_conflict"
     ABANDONED = "abandoned"
+    NOT_HAPPENED = "not_happened"
     CONSTRAINT = "constraint"
     HANDLER_ERROR = "handler_error"
     # unknown
@@ -75,7 +76,7 @@ class Actor:
 
 
 OPERATE = "commands.operate"
-"""The permission to see, abandon and resolve commands of others."""
+"""The permission to see, abandon, resolve and settle commands of others."""
 
 
 def payload_digest(type_: str, target: str | None, input_: bytes, expected_version: Version | None) -> str:
@@ -162,27 +163,39 @@ class CommandResult:
     committed_at: float | None = None
     actor: str | None = None
     version: Version | None = None
+    _encoded: bytes | None = field(default=None, init=False, repr=False, compare=False)
 
     @property
     def ok(self) -> bool:
         """Whether the command succeeded."""
         return self.status is CommandStatus.SUCCEEDED
 
-    def encode(self) -> bytes:
-        """Return the canonical JSON of the result: what is stored and replayed.
+    def encode(self, *, max_bytes: int | None = None) -> bytes:
+        """Return the canonical JSON of the result: what is stored and replayed; made once.
+
+        Args:
+            max_bytes: How long it may be; None sets no limit.
 
         Raises:
-            InputError: The data is not JSON.
+            InputError: The data is not JSON, or the whole is too long.
         """
-        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return canonical(fields | {"status": self.status.value, "code": str(self.code)}, max_bytes=None)
+        encoded = self._encoded
+        if encoded is None:
+            values = {name: getattr(self, name) for name in _RESULT}
+            values |= {"status": self.status.value, "code": str(self.code)}
+            encoded = canonical(values, max_bytes=max_bytes)
+            object.__setattr__(self, "_encoded", encoded)
+        return encoded
 
     @classmethod
     def decode(cls, text: str | bytes) -> Self:
         """Return the result of its JSON; unknown fields of a newer service are ignored."""
-        fields = json.loads(text)
-        known = {name: fields[name] for name in cls.__dataclass_fields__ if name in fields}
+        found = json.loads(text)
+        known = {name: found[name] for name in _RESULT if name in found}
         return cls(**known | {"status": CommandStatus(known["status"])})
+
+
+_RESULT = tuple(each.name for each in fields(CommandResult) if each.init)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -204,6 +217,10 @@ class Proposal:
         expires_at: After this nobody may approve it; None: never.
         decided_by: Who approved or rejected it.
         decided_at: When.
+        call_input: The canonical JSON of the call's input, where the command gets another one; else None.
+        capability: Whose call it was.
+        capability_target: Of which target of that capability, if it had one.
+        session: The session that it belongs to (`agentic_qt.commands.sessions`); None: one that is long over.
     """
 
     proposal_id: str
@@ -220,6 +237,10 @@ class Proposal:
     expires_at: float | None = None
     decided_by: str | None = None
     decided_at: float | None = None
+    call_input: bytes | None = None
+    capability: str | None = None
+    capability_target: str | None = None
+    session: str | None = None
 
     @property
     def digest(self) -> str:
@@ -263,13 +284,14 @@ class AuditEntry:
     Args:
         entry_id: Ascending.
         command_id: Of which command.
-        event: ``executing``, ``succeeded``, ``failed``, ``unknown``, ``abandoned``, ``late_end`` or ``refused``.
+        event: ``executing``, ``succeeded``, ``failed``, ``unknown``, ``abandoned``, ``settled``, ``late_end`` or
+            ``refused``.
         type: The command type.
         target: Which thing.
         actor: Who.
         code: The result's code.
         at: Seconds since the epoch.
-        detail: JSON: digest, approver, versions.
+        detail: JSON: digest, approver, versions; the operator's note where one was settled.
     """
 
     entry_id: int

@@ -31,6 +31,7 @@ _ID = re.compile(r"[A-Za-z0-9._~:-]{1,200}", re.ASCII)
 _STRING = re.compile(r'"((?:[\x20-\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"', re.ASCII)
 _TEXTS = ("type", "target", "proposalId", "approvedBy")
 _FIELDS = frozenset({*_TEXTS, "input", "expectedVersion", "approvedAt"})
+_FILTER = {"command_id": "commandId", "type_": "type", "actor": "actor", "before": "before", "limit": "limit"}
 
 _REFUSALS: Final[Mapping[str, int]] = {
     Code.MISSING_ID: 400,
@@ -224,6 +225,11 @@ def decode_record(body: bytes) -> CommandRecord:
         )
     except (ValueError, TypeError, KeyError) as error:
         raise WireError("bad_answer", "The answer is no stored command.") from error
+
+
+def encode_filter(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the query parameters for a question to the audit."""
+    return {_FILTER[name]: value for name, value in asked.items() if value is not None}
 
 
 def encode_audit(entries: tuple[AuditEntry, ...]) -> bytes:

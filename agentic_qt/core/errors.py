@@ -7,6 +7,7 @@ The tree, by who can mend it::
         WireNameError      two capability names collide on the wire (the programmer, at the snapshot)
         CapabilityError    raised by handlers: code, hint, retryable; becomes an outcome ``failed``
         ChatModelError     the provider failed: the run ends (see agentic_qt.client.chat_model)
+        CommandError       the store of commands cannot work, or a proposal is past that (agentic_qt.commands.errors)
 
 Text of other exceptions never travels to the model: a code and a hint do, the traceback goes to the log.
 """

@@ -22,8 +22,8 @@ class Intent:
         call_id: Of the call.
         name: The capability.
         target_id: Of the target, or None.
-        payload: The canonical JSON of ``{name, targetId, input}``.
-        digest: Its SHA-256.
+        payload: The canonical JSON of ``{name, targetId, input}``; secret properties of the input are masked.
+        digest: The SHA-256 of the payload as it runs, without masks.
         actor: Who acts.
         client: Which client called.
         run: The agent run.

@@ -4,19 +4,22 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Awaitable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from agentic_qt.core.budget import Budget
 from agentic_qt.core.call import Outcome
 from agentic_qt.core.flight import Flight
 from agentic_qt.core.journal import Intent
-from agentic_qt.core.registration import Registration
+from agentic_qt.core.registration import Declared, Registration
 from agentic_qt.core.starting import Hold, wait_within
+from agentic_qt.schema.canonical import canonical
 
 if TYPE_CHECKING:
     from agentic_qt.core.registry import Registry
 
 _log = logging.getLogger("agentic_qt.core.recording")
+MASK: Final = "[secret]"
+"""What stands in the journal in place of a secret property."""
 
 
 class Recorder:
@@ -44,7 +47,7 @@ class Recorder:
             call_id=flight.call_id,
             name=call.name,
             target_id=registration.target_id,
-            payload=flight.payload.decode(),
+            payload=_written(flight, registration.declared),
             digest=flight.digest,
             actor=call.actor,
             client=call.client,
@@ -99,3 +102,13 @@ class Recorder:
             await written
         except Exception:
             _log.exception("The outcome of %s could not be written down", intent.name)
+
+
+def _written(flight: Flight, declared: Declared) -> str:
+    """Return the payload as it may be kept: a journal outlives the call, and others read it."""
+    if not declared.secrets and not declared.secret_elsewhere:
+        return flight.payload.decode()
+    given = flight.outside_input()
+    hidden = given.keys() if declared.secret_elsewhere else declared.secrets & given.keys()
+    masked = canonical({**given, **dict.fromkeys(hidden, MASK)}, max_bytes=None)
+    return (b'{"input":' + masked + declared.payload_tail).decode()

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 MAX_NAME = 128
 """Characters of a capability's name."""
 _MAX_TARGET = 1024
+_DEFINITIONS = ("$defs", "definitions")
 _NAME = re.compile(rf"[^\s\x00-\x1f\x7f\ud800-\udfff]{{1,{MAX_NAME}}}")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
@@ -72,6 +73,7 @@ class Declared:
         "required",
         "risk",
         "schema",
+        "secret_elsewhere",
         "secrets",
     )
 
@@ -92,6 +94,7 @@ class Declared:
         self.is_plain = not self.required and self.accepts is None
         may_hold_secrets = self.schema.mentions("writeOnly") or self.schema.mentions("password")
         self.secrets = secret_properties(self.input_schema) if may_hold_secrets else frozenset()
+        self.secret_elsewhere = may_hold_secrets and has_secret_elsewhere(self.input_schema)
         self.risk = capability.effective_risk
         self.is_read = self.risk is Risk.READ
         target_id = None if capability.target is None else capability.target.id
@@ -216,10 +219,19 @@ def secret_properties(schema: Mapping[str, Any]) -> frozenset[str]:
     References are followed by their text alone: a property that refers to anything counts when any definition of the
     schema is secret.
     """
-    definitions = [schema.get(keyword, {}) for keyword in ("$defs", "definitions")]
-    shared = any(_is_secret(definition, shared=False) for definition in definitions)
+    shared = _shares_secrets(schema)
     properties = schema.get("properties", {})
     return frozenset(name for name, inner in properties.items() if _is_secret(inner, shared=shared))
+
+
+def has_secret_elsewhere(schema: Mapping[str, Any]) -> bool:
+    """Return whether something is secret that stands in no property of its own: of a pattern, or of any other name."""
+    rest = {keyword: inner for keyword, inner in schema.items() if keyword not in ("properties", *_DEFINITIONS)}
+    return _is_secret(rest, shared=_shares_secrets(schema))
+
+
+def _shares_secrets(schema: Mapping[str, Any]) -> bool:
+    return any(_is_secret(schema.get(keyword, {}), shared=False) for keyword in _DEFINITIONS)
 
 
 def _is_secret(part: Any, *, shared: bool) -> bool:

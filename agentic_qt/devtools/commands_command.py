@@ -37,7 +37,10 @@ class _Refused(Exception):  # noqa: N818 - an answer
 
 def main(arguments: Sequence[str]) -> int:
     """Run one action; 0 when it was done, 1 when it could not be; argparse leaves with 2 on wrong usage."""
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.action == "resolve" and (options.happened is None) != (options.note is None):
+        parser.error("--happened and --not-happened go with --note, and --note with one of them")
     try:
         if options.action == "token":
             return _token(options)
@@ -88,8 +91,11 @@ async def _resolve(options: argparse.Namespace) -> int:
         record = await service.find(options.command_id)
         if record is None and not options.abandon:
             raise _Refused(f"there is no command {_shown(options.command_id)}")
-        ask = service.abandon if options.abandon else service.resolve
-        result = await ask(options.command_id, operator)
+        if options.happened is not None:
+            result = await service.settle(options.command_id, operator, happened=options.happened, note=options.note)
+        else:
+            ask = service.abandon if options.abandon else service.resolve
+            result = await ask(options.command_id, operator)
     _tell(result, as_json=options.json)
     return DONE if result.status in (CommandStatus.SUCCEEDED, CommandStatus.FAILED) else FAILED
 
@@ -236,7 +242,11 @@ def _parser() -> argparse.ArgumentParser:
     resolve = _add(actions, "resolve", "find out what became of an unknown command, or close it")
     resolve.add_argument("command_id", metavar="ID")
     resolve.add_argument("--actor", required=True, help="who you are, for the audit")
-    resolve.add_argument("--abandon", action="store_true", help="close it so that it cannot take effect any more")
+    resolve.add_argument("--note", help="how you know that it happened, or did not; kept in the audit")
+    end = resolve.add_mutually_exclusive_group()
+    end.add_argument("--abandon", action="store_true", help="close it so that it cannot take effect any more")
+    end.add_argument("--happened", action="store_true", default=None, help="state that the effect took place")
+    end.add_argument("--not-happened", dest="happened", action="store_false", help="state that it did not")
 
     export = _add(actions, "export", "the audit as JSON lines, the newest first")
     export.add_argument("--type", help="only of commands of this type")

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from agentic_qt.commands.http import create_app
 from agentic_qt.commands.service import CommandService
-from tests.support.command_kit import Inspector, make_service
+from agentic_qt.commands.serving import serving
+from tests.support.command_kit import TOKENS, Inspector, make_service
 from tests.support.postgres_server import PostgresServer, missing, postgres_server
 
 
@@ -39,6 +41,13 @@ async def service(url: str) -> AsyncIterator[CommandService]:
     """A started service of each kind."""
     async with make_service(url) as started:
         yield started
+
+
+@pytest.fixture
+async def base(service: CommandService) -> AsyncIterator[str]:
+    """The address of the service over HTTP."""
+    async with serving(create_app(service, TOKENS)) as address:
+        yield address
 
 
 @pytest.fixture

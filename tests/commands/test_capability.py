@@ -208,6 +208,27 @@ async def test_an_audit_that_cannot_be_written_leaves_nothing(url: str, inspecto
     assert (inspector.entries(), len(inspector.rows("SELECT * FROM customer"))) == ({}, 1)
 
 
+@pytest.mark.parametrize(
+    ("answer", "written"),
+    [
+        ("approve", ["proposed", "approved", "intent", "command", "outcome"]),
+        ("deny", ["proposed", "rejected"]),
+    ],
+)
+async def test_a_call_takes_one_transaction_for_each_thing_that_must_outlive_a_crash(
+    url: str, answer: str, written: list[str]
+) -> None:
+    passed: list[str] = []
+    async with make_service(url, faults=passed.append) as service:
+        await service.submit(Command.of("customer.create", {"id": 1, "name": "Ada"}, command_id="c-1"), ANN)
+        window = open_window(service)
+        window.answer = getattr(window.registry.approvals, answer)
+        passed.clear()
+        await window.delete()
+        await window.desk.close()
+    assert passed.count("committed") == len(written)
+
+
 async def test_a_journal_that_cannot_be_written_means_not_done(
     window: Window, service: CommandService, tmp_path: Any, inspector: Inspector
 ) -> None:

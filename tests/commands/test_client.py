@@ -10,15 +10,13 @@ from agentic_qt.commands.errors import CommandError
 from agentic_qt.commands.http import create_app
 from agentic_qt.commands.service import CommandService
 from agentic_qt.commands.serving import serving
-from agentic_qt.commands.tokens import Tokens, hash_token
 from agentic_qt.commands.values import Command, CommandStatus, Preview
 from agentic_qt.core.errors import CapabilityError
-from tests.support.command_kit import ANN, BOB, CHIEF, Inspector, add_entry, make_service
+from tests.support.command_kit import ANN, BOB, TOKENS, Inspector, add_entry, make_service
 from tests.support.cut_proxy import CutProxy
 from tests.support.http_server import PAUSE, ReplayServer, Reply
 
 pytestmark = pytest.mark.anyio
-TOKENS = Tokens({hash_token("t-ann"): ANN, hash_token("t-bob"): BOB, hash_token("t-chief"): CHIEF})
 
 
 class Pauses:
@@ -35,12 +33,6 @@ class Pauses:
 @pytest.fixture
 def url(sqlite_url: str) -> str:
     return sqlite_url
-
-
-@pytest.fixture
-async def base(service: CommandService) -> AsyncIterator[str]:
-    async with serving(create_app(service, TOKENS)) as address:
-        yield address
 
 
 @pytest.fixture

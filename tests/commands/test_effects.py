@@ -1,66 +1,16 @@
 """Effects outside of the store: begun once, unknown when nobody can say, and ended by status, resolve or abandon."""
 
 import asyncio
-from typing import Any
 
 import pytest
 
-from agentic_qt.commands.command_type import Effect
 from agentic_qt.commands.errors import EffectUnknown
-from agentic_qt.commands.service import CommandService
 from agentic_qt.commands.values import Actor, Command, CommandStatus
 from agentic_qt.core.errors import CapabilityError
+from tests.support.bank import Bank, Clock, pay, paying
 from tests.support.command_kit import ANN, BOB, CHIEF, Inspector, make_service, schema
 
 pytestmark = pytest.mark.anyio
-
-
-class Bank:
-    """The other side: keeps what it was asked to do, by the command's id."""
-
-    def __init__(self) -> None:
-        self.payments: dict[str, int] = {}
-        self.raising: Exception | None = None
-        self.resolving: Exception | None = None
-        self.asked = asyncio.Event()
-        self.goes_on: asyncio.Event | None = None
-
-    async def pay(self, effect: Effect) -> dict[str, Any]:
-        self.asked.set()
-        if self.goes_on is not None:
-            await self.goes_on.wait()
-        if self.raising is not None:
-            raise self.raising
-        self.payments[effect.command_id] = self.payments.get(effect.command_id, 0) + effect.input["amount"]
-        return {"receipt": effect.command_id}
-
-    async def look(self, effect: Effect) -> dict[str, Any]:
-        if self.resolving is not None:
-            raise self.resolving
-        if effect.command_id not in self.payments:
-            raise CapabilityError("no_payment", "The bank never saw it.")
-        return {"receipt": effect.command_id}
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-def paying(url: str, bank: Bank, **settings: Any) -> CommandService:
-    service = make_service(url, **settings)
-    declare = service.effect(
-        "bill.pay", schema=schema(amount={"type": "integer"}), permission=None, resolve=bank.look, budget=30.0
-    )
-    declare(bank.pay)
-    return service
-
-
-def pay(command_id: str = "p", amount: int = 5) -> Command:
-    return Command.of("bill.pay", {"amount": amount}, command_id=command_id, target="bill 7")
 
 
 async def test_an_effect_gets_the_command_id_and_is_begun_once(url: str) -> None:

@@ -1,18 +1,13 @@
 """Each statement and each point of a command failing, once and for good: nothing half done, and the id usable after."""
 
-import sqlite3
-from collections.abc import Callable
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from sqlalchemy import event
-from sqlalchemy.exc import OperationalError
 
 from agentic_qt.commands.library import choose_library
-from agentic_qt.commands.service import CommandService
 from agentic_qt.commands.transactions import POINTS
 from agentic_qt.commands.values import Command, CommandStatus
+from tests.support.breaker import Breaker
 from tests.support.command_kit import ANN, BOB, Inspector, add_entry, make_service
 
 pytestmark = pytest.mark.anyio
@@ -22,28 +17,6 @@ ERRORS = {
     "full": "database or disk is full",
     "locked": "database is locked",
 }
-
-
-class Breaker:
-    """Fails the statement of a number, once or from then on; counts them all."""
-
-    def __init__(self, service: CommandService) -> None:
-        self.count = 0
-        self.failing: Callable[[int], bool] = lambda _number: False
-        self.words = ""
-        event.listen(service.store.engine, "before_cursor_execute", self._before)
-
-    def _before(self, _connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
-        self.count += 1
-        if self.failing(self.count):
-            raise OperationalError(statement, None, sqlite3.OperationalError(self.words))
-
-    @contextmanager
-    def broken(self, number: int, words: str, *, for_good: bool) -> Any:
-        self.count, self.words = 0, words
-        self.failing = (lambda count: count >= number) if for_good else (lambda count: count == number)
-        yield
-        self.failing = lambda _number: False
 
 
 def rename(number: int) -> Command:

@@ -14,24 +14,17 @@ from agentic_qt.commands.errors import CommandError
 from agentic_qt.commands.http import create_app
 from agentic_qt.commands.service import CommandService
 from agentic_qt.commands.serving import serving
-from agentic_qt.commands.tokens import Tokens, hash_token, token_entry
+from agentic_qt.commands.tokens import Tokens, token_entry
 from agentic_qt.commands.values import Command, CommandResult
-from tests.support.command_kit import ANN, BOB, CHIEF, Inspector, add_entry, make_service
+from tests.support.command_kit import ANN, TOKENS, Inspector, add_entry, make_service
 
 pytestmark = pytest.mark.anyio
-TOKENS = Tokens({hash_token("t-ann"): ANN, hash_token("t-bob"): BOB, hash_token("t-chief"): CHIEF})
 KEY = {"Idempotency-Key": '"c-1"'}
 
 
 @pytest.fixture
 def url(sqlite_url: str) -> str:
     return sqlite_url
-
-
-@pytest.fixture
-async def base(service: CommandService) -> AsyncIterator[str]:
-    async with serving(create_app(service, TOKENS)) as address:
-        yield address
 
 
 @pytest.fixture
@@ -163,7 +156,7 @@ async def test_a_body_without_end_is_cut_off(ann: httpx.AsyncClient) -> None:
      {"Authorization": "t-ann"}],
 )  # fmt: skip
 async def test_nothing_is_answered_without_a_valid_token(base: str, headers: dict[str, str]) -> None:
-    posts = ["/commands", "/commands/c-1/abandon", "/previews", "/open-commands"]
+    posts = ["/commands", "/commands/c-1/abandon", "/commands/c-1/settle", "/previews", "/open-commands"]
     async with web(base, None) as client:
         for method, path in [*(("POST", path) for path in posts), ("GET", "/commands/c-1"), ("GET", "/history")]:
             answer = await client.request(method, path, headers=headers | KEY)

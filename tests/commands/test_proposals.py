@@ -99,6 +99,14 @@ async def test_an_edit_voids_the_approval_and_the_old_command(service: CommandSe
     assert inspector.entries() == {"b": 1}
 
 
+async def test_an_edit_may_be_about_another_thing(service: CommandService, inspector: Inspector) -> None:
+    proposal = await offered(service, target="entry:a")
+    edited = await service.proposals.edit(proposal.proposal_id, {"entry": "b"}, target="entry:b")
+    command = await service.proposals.approve(proposal.proposal_id, digest=edited.digest, by="ann")
+    assert (command.target, command.digest) == ("entry:b", edited.digest)
+    assert (await service.submit(command, ANN)).ok
+
+
 @pytest.mark.parametrize("end", ["reject", "cancel", "expire"])
 async def test_a_proposal_that_ended_can_no_longer_be_approved_or_run(
     service: CommandService, clock: Clock, inspector: Inspector, end: str

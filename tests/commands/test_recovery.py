@@ -20,7 +20,7 @@ from agentic_qt.commands.values import Actor, Command
 from agentic_qt.core.call import Outcome, Status
 from agentic_qt.core.journal import Intent
 from tests.soak.commands_windows import run
-from tests.support.command_kit import ANN, Inspector, make_service
+from tests.support.command_kit import ANN, Inspector, lose_lock, make_service
 from tests.support.crashing_window import CRASH
 from tests.support.cut_proxy import CutProxy
 from tests.support.desk_kit import Window, open_window
@@ -70,6 +70,53 @@ async def test_a_waiting_approval_can_be_discarded(url: str, inspector: Inspecto
         assert (await service.proposals.get(waiting.proposal_id)).state.value == "cancelled"
         assert (await window.recovery.look()).waiting == ()
     assert inspector.entries() == {}
+
+
+@pytest.mark.parametrize("why", ["store", "suspended", "nobody", "journal"])
+async def test_a_resumed_question_that_only_came_at_a_bad_moment_waits_on(
+    url: str, inspector: Inspector, why: str
+) -> None:
+    """FC-38: whoever resumed it loses it to nothing that passes."""
+    await crash(url, "asked")
+    async with make_service(url) as service:
+        window = open_window(service)
+        (waiting,) = (await window.recovery.look()).waiting
+        registration = window.registry.find("customer.delete")
+        assert registration is not None
+        preview, intent = service.preview, service.journal.intent
+
+        async def fails(*_: Any) -> Any:
+            raise CommandError("store_error", "The store of commands could not do it; see the log.")
+
+        if why == "store":
+            service.preview = fails  # type: ignore[method-assign]
+        elif why == "journal":
+            service.journal.intent = fails  # type: ignore[method-assign]
+        elif why == "suspended":
+            registration.suspend()
+        else:
+            window.detach()
+        outcome = await window.recovery.resume(waiting.proposal_id)
+        assert outcome.status in (Status.FAILED, Status.UNAVAILABLE, Status.DENIED)
+        service.preview, service.journal.intent = preview, intent  # type: ignore[method-assign]
+        registration.resume()
+        window.detach = window.registry.approvals.attach(window._show)
+        (again,) = (await window.recovery.look()).waiting
+        assert again.proposal_id == waiting.proposal_id
+        assert (await window.recovery.resume(again.proposal_id)).status is Status.OK
+        assert await window.recovery.look() == Leftovers()
+    assert inspector.entries() == {"delete 1": 1}
+
+
+async def test_a_no_to_what_was_resumed_is_the_end_of_it(url: str, inspector: Inspector) -> None:
+    await crash(url, "asked")
+    async with make_service(url) as service:
+        window = open_window(service)
+        window.answer = window.registry.approvals.deny
+        (waiting,) = (await window.recovery.look()).waiting
+        assert (await window.recovery.resume(waiting.proposal_id)).code == "person"
+        assert await window.recovery.look() == Leftovers()
+    assert inspector.rows("SELECT state FROM agentic_proposal") == [("rejected",)]
 
 
 async def test_an_offer_is_read_anew_when_the_row_changed_meanwhile(url: str, inspector: Inspector) -> None:
@@ -195,7 +242,7 @@ async def test_with_a_remote_service_an_absent_id_stays_unknown_until_it_is_disc
         async with make_service(own_url) as own:
             window = open_window(client, store=own)
             left = await window.recovery.look()
-            assert (left.waiting, len(left.unknown), len(left.interrupted)) == ((), 1, 1)
+            assert (left.waiting, len(left.unknown), left.interrupted) == ((), 1, ())
             result = await window.recovery.discard(left.unknown[0].proposal.proposal_id)
             assert result is not None
             assert result.code == "abandoned"
@@ -283,7 +330,7 @@ def test_windows_that_are_killed_anywhere_lose_and_double_nothing() -> None:
 
 
 async def test_a_question_that_two_windows_show_is_carried_out_once(url: str, inspector: Inspector) -> None:
-    """FC-24"""
+    """FC-24: a lock that was lost makes nothing unsafe."""
     async with make_service(url) as one, make_service(url) as two:
         first, second = open_window(one), open_window(two)
         first.answer = lambda request: None
@@ -291,6 +338,7 @@ async def test_a_question_that_two_windows_show_is_carried_out_once(url: str, in
         async with asyncio.timeout(10):
             while not first.asked:  # noqa: ASYNC110 - what is waited for tells nobody
                 await asyncio.sleep(0.005)
+        await lose_lock(one)
         (waiting,) = (await second.recovery.look()).waiting
         assert (await second.recovery.resume(waiting.proposal_id)).status is Status.OK
         first.registry.approvals.approve(first.asked[0])
@@ -308,6 +356,7 @@ async def test_a_tombstone_of_another_window_stops_an_approved_command(url: str,
         submit = one.submit
 
         async def overtaken(command: Command, actor: Actor) -> Any:
+            await lose_lock(one)
             (waiting,) = (await second.recovery.look()).waiting
             assert (await second.recovery.resume(waiting.proposal_id)).status is Status.OK
             return await submit(command, actor)

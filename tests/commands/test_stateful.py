@@ -1,4 +1,4 @@
-"""Random histories of submit, status, abandon, resolve, crash, restart and clock: the table's transitions only."""
+"""Random histories of submit, status, abandon, resolve, settle, crash and clock: only what the table allows."""
 
 import asyncio
 import tempfile
@@ -15,7 +15,7 @@ from agentic_qt.commands.service import CommandService
 from agentic_qt.commands.states import TRANSITIONS, CommandState
 from agentic_qt.commands.values import Actor, Command, CommandResult, CommandStatus
 from agentic_qt.core.errors import CapabilityError
-from tests.support.command_kit import ANN, BOB, Inspector, add_entry, make_service, schema
+from tests.support.command_kit import ANN, BOB, CHIEF, Inspector, add_entry, make_service, schema
 
 IDS = [f"{kind}-{number}" for kind in ("entry", "file") for number in range(2)]
 ids = st.sampled_from(IDS)
@@ -100,6 +100,28 @@ class Commands(RuleBasedStateMachine):
         except Crash:
             self._restart()
         self.fault = ""
+
+    @rule(
+        actor=actors,
+        variant=variants,
+        how=st.sampled_from(["ok", "failed", "unknown", "unknown_after"]),
+        fault=st.sampled_from(["", "", "", "claimed", "effect", "audit", "before_commit", "committed"]),
+    )
+    def submit_all_at_once(self, actor: Actor, variant: str, how: str, fault: str) -> None:
+        self.how, self.fault = how, fault
+
+        async def submit() -> list[CommandResult]:
+            return await asyncio.gather(*(self.service.submit(self._command(each, variant), actor) for each in IDS))
+
+        for command_id, result in zip(IDS, self._run(submit()), strict=True):
+            self._note(command_id, result)
+        self.fault = ""
+
+    @rule(command_id=ids)
+    def settle(self, command_id: str) -> None:
+        """An operator says the truth."""
+        happened = command_id in self.payments
+        self._note(command_id, self._run(self.service.settle(command_id, CHIEF, happened=happened, note="Seen.")))
 
     @rule(command_id=ids, actor=actors)
     def abandon(self, command_id: str, actor: Actor) -> None:

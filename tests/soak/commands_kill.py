@@ -2,11 +2,13 @@
 
 The suite kills 25 times on each store; ``python -m tests.soak.commands_kill --count 5000 --store postgresql`` as often
 as is asked for, ``--server`` kills the PostgreSQL server instead of its client. Each process executes a few commands,
-some of them effects outside of the store (lines of a file), and tells what was answered; the next one asks again under
-the same ids.
+one after the other or all at once (in a group), some of them effects outside of the store (lines of a file), and tells
+what was answered; the next one asks again under the same ids. The store is kept in memory where that is possible: what
+a process has written outlives it there as on a disk.
 """
 
 import argparse
+import asyncio
 import json
 import logging
 import os
@@ -36,20 +38,31 @@ LATER = 1000.0
 """By how many seconds the clock of each process is ahead of the one before: every lease is over."""
 
 
-def effects_service(url: str, file: Path, *, round_: int, faults: Callable[[str], None]) -> CommandService:
-    """The shop with an effect that adds a line to a file."""
+def effects_service(url: str, folder: Path, *, round_: int, faults: Callable[[str], None]) -> CommandService:
+    """The shop with an effect that adds a line to a file, one for each round."""
     service = make_service(url, clock=lambda: round_ * LATER, faults=faults, outbox=True)
 
     async def look(effect: Effect) -> None:
-        if effect.command_id not in file.read_text().split():  # noqa: ASYNC240 - the effect itself
+        if effect.command_id not in lines_of(folder, effect.command_id):
             raise CapabilityError("not_done")
 
     @service.effect("file.append", schema=schema(), permission=None, resolve=look)
     async def append(effect: Effect) -> None:
-        with file.open("a") as lines:
+        with file_of(folder, effect.command_id).open("a") as lines:
             lines.write(effect.command_id + "\n")
 
     return service
+
+
+def file_of(folder: Path, command_id: str) -> Path:
+    """Where the effects of the round of an id go."""
+    return folder / command_id.split("-")[1]
+
+
+def lines_of(folder: Path, command_id: str) -> list[str]:
+    """What has happened in the round of an id."""
+    file = file_of(folder, command_id)
+    return file.read_text().split() if file.exists() else []
 
 
 def command_of(command_id: str) -> Command:
@@ -64,17 +77,17 @@ class Round:
 
     Args:
         url: The store.
-        file: Where the effects go.
-        number: Of the round.
+        folder: Where the effects go.
+        number: Of the round; in an even one the new commands are submitted all at once.
         old: Ids of the round before.
         new: Ids of this round.
         point: The label at which it kills itself, the how many-th time; empty: not at all.
     """
 
     def __init__(
-        self, url: str, file: Path, number: int, *, old: list[str], new: list[str], point: tuple[str, int] | None
+        self, url: str, folder: Path, number: int, *, old: list[str], new: list[str], point: tuple[str, int] | None
     ) -> None:
-        self.url, self.file, self.number, self.old, self.new, self.point = url, file, number, old, new, point
+        self.url, self.folder, self.number, self.old, self.new, self.point = url, folder, number, old, new, point
 
     def fork(self) -> tuple[int, int]:
         """Start it; returns its process id and the pipe of its answers."""
@@ -85,11 +98,15 @@ class Round:
             return process, reading
         try:
             os.close(reading)
-            anyio.run(self._run, writing)
+            self.run(writing)
             os._exit(0)
         except BaseException:
             traceback.print_exc()
             os._exit(1)
+
+    def run(self, pipe: int) -> None:
+        """Live, in this process."""
+        anyio.run(self._run, pipe)
 
     async def _run(self, pipe: int) -> None:
         passed: Counter[str] = Counter()
@@ -100,15 +117,21 @@ class Round:
             if self.point is not None and (label, passed[label]) == self.point:
                 os.kill(os.getpid(), signal.SIGKILL)
 
-        async with effects_service(self.url, self.file, round_=self.number, faults=faults) as service:
+        async with effects_service(self.url, self.folder, round_=self.number, faults=faults) as service:
             for command_id in self.old:
                 result = await service.submit(command_of(command_id), ANN)
                 if result.status is CommandStatus.UNKNOWN:
                     result = await service.resolve(command_id, CHIEF)
                 tell(pipe, "again", command_id, result)
             armed = True
-            for command_id in self.new:
-                tell(pipe, "answer", command_id, await service.submit(command_of(command_id), ANN))
+            if self.number % 2:
+                for command_id in self.new:
+                    await self._submit(service, command_id, pipe)
+            else:
+                await asyncio.gather(*(self._submit(service, command_id, pipe) for command_id in self.new))
+
+    async def _submit(self, service: CommandService, command_id: str, pipe: int) -> None:
+        tell(pipe, "answer", command_id, await service.submit(command_of(command_id), ANN))
 
 
 def tell(pipe: int, kind: str, command_id: str, result: CommandResult) -> None:
@@ -121,19 +144,18 @@ class Run:
 
     Args:
         url: The store.
-        file: Where the effects go.
+        folder: Where the effects go.
         server: To kill instead of the client.
         seed: Of the random choices.
     """
 
-    def __init__(self, url: str, file: Path, server: PostgresServer | None, seed: int) -> None:
-        self.url, self.file, self.server = url, file, server
+    def __init__(self, url: str, folder: Path, server: PostgresServer | None, seed: int) -> None:
+        self.url, self.folder, self.server = url, folder, server
         self.random = random.Random(seed)
         self.inspector = Inspector(url)
         self.acknowledged: dict[str, str] = {}
         self.kills: Counter[str] = Counter()
         self.bad: list[str] = []
-        file.touch()
 
     def play(self, count: int) -> None:
         """Kill so many times; then let one process end in peace."""
@@ -153,7 +175,7 @@ class Run:
     def _round(self, number: int, old: list[str], new: list[str], *, harmless: bool = False) -> None:
         at_random = harmless or self.server is not None or self.random.random() < 0.3
         point = None if at_random else (self.random.choice(POINTS), self.random.randint(1, len(new)))
-        process, pipe = Round(self.url, self.file, number, old=old, new=new, point=point).fork()
+        process, pipe = Round(self.url, self.folder, number, old=old, new=new, point=point).fork()
         with os.fdopen(pipe, "rb") as answers:
             if at_random and not harmless:
                 self._kill_soon(process, pipe)
@@ -168,7 +190,7 @@ class Run:
 
     def _kill_soon(self, process: int, pipe: int) -> None:
         select.select([pipe], [], [], 5)  # until it has begun
-        select.select([], [], [], self.random.uniform(0, 0.06))
+        select.select([], [], [], self.random.uniform(0, 0.03))
         if self.server is None:
             os.kill(process, signal.SIGKILL)
         else:
@@ -189,11 +211,13 @@ class Run:
 
     def _compare(self, ids: list[str]) -> None:
         """Hold what was answered against what is stored."""
-        entries, results = self.inspector.entries(), self.inspector.results()
-        lines = Counter(self.file.read_text().split())
-        audited = Counter(
-            row[0] for row in self.inspector.rows("SELECT command_id FROM agentic_audit WHERE event = 'succeeded'")
-        )
+        if not ids:
+            return
+        entries = dict(self._rows("SELECT entry, count(*) FROM ledger WHERE entry IN ({}) GROUP BY entry", ids))
+        results = dict(self._rows("SELECT command_id, result FROM agentic_command WHERE command_id IN ({})", ids))
+        lines = Counter(lines_of(self.folder, ids[0]))
+        audit = "SELECT command_id FROM agentic_audit WHERE event = 'succeeded' AND command_id IN ({})"
+        audited = Counter(row[0] for row in self._rows(audit, ids))
         for each in ids:
             happened = lines[each] if each.startswith("file") else entries.get(each, 0)
             stored = results.get(each)
@@ -207,6 +231,22 @@ class Run:
             if succeeded and not happened:
                 self.bad.append(f"{each} succeeded without an effect")
 
+    def _rows(self, statement: str, ids: list[str]) -> list[tuple[Any, ...]]:
+        names = {f"id{number}": each for number, each in enumerate(ids)}
+        return self.inspector.rows(statement.format(", ".join(f":{name}" for name in names)), **names)
+
+
+def keep_in_memory() -> None:
+    """Let temporary files be in memory, where the system has a folder for that."""
+    if os.access("/dev/shm", os.W_OK):
+        tempfile.tempdir = "/dev/shm"
+
+
+def warm_up(url: str, folder: Path) -> None:
+    """Live once in this process: what is imported and compiled now need not be in each of the forked ones."""
+    with open(os.devnull, "wb") as nobody:  # noqa: PTH123 - a descriptor is what is needed
+        Round(url, folder, 0, old=[], new=["entry-warm-0", "file-warm-0"], point=None).run(nobody.fileno())
+
 
 def main(arguments: list[str] | None = None) -> int:
     """Kill, compare, and print how often and what was found."""
@@ -217,8 +257,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1)
     options: Any = parser.parse_args(arguments)
     logging.disable(logging.CRITICAL)
+    keep_in_memory()
     with stores(options.store) as (new_store, server), tempfile.TemporaryDirectory() as folder:
-        run = Run(new_store(), Path(folder) / "lines", server if options.server else None, options.seed)
+        warm_up(new_store(), Path(folder))
+        run = Run(new_store(), Path(folder), server if options.server else None, options.seed)
         run.play(options.count)
     killed = f"{sum(run.kills.values())} kills {dict(run.kills)}, {len(run.acknowledged)} commands answered"
     summary = f"{options.store}: {killed}: {len(run.bad)} lost, doubled or untrue"

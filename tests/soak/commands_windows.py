@@ -15,9 +15,10 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from agentic_qt.commands.capability import command_capability
 from agentic_qt.commands.recovery import Leftovers
-from tests.support.command_kit import Inspector, make_service
-from tests.support.desk_kit import open_window
+from tests.support.command_kit import Inspector, make_service, schema
+from tests.support.desk_kit import STRING, open_window
 
 CRASH = 9
 BATCH = 4
@@ -38,6 +39,17 @@ async def live(url: str, first: int, crash_at: int) -> None:
 
     async with make_service(url, faults=fault) as service:
         window = open_window(service)
+        window.registry.register(
+            command_capability(
+                window.desk,
+                "ledger.note",
+                description="Add to the ledger what a name stands for",
+                input_schema=schema(name=STRING),
+                command_type="ledger.add",
+                risk="mutating",
+                input_of=lambda given: {"entry": given["name"].removeprefix("n-")},
+            )
+        )
         left = await window.recovery.look()
         if left.unknown or left.interrupted:
             raise AssertionError(f"unknown in a store of one's own: {left}")
@@ -45,7 +57,8 @@ async def live(url: str, first: int, crash_at: int) -> None:
             _tell(proposal.data()["entry"], (await window.recovery.resume(proposal.proposal_id)).status)
         for number in range(first, first + BATCH):
             entry = f"{number}"
-            outcome = await window.call("ledger.add", {"entry": entry}, id=entry, client="assistant", run="r")
+            name, given = ("ledger.note", {"name": f"n-{entry}"}) if number % 2 else ("ledger.add", {"entry": entry})
+            outcome = await window.call(name, given, id=entry, client="assistant", run="r")
             _tell(entry, outcome.status)
         await window.desk.close()
 

@@ -12,6 +12,7 @@ from sqlalchemy.pool import NullPool
 
 from agentic_qt.commands.library import choose_library
 from agentic_qt.commands.service import CommandService
+from agentic_qt.commands.tokens import Tokens, hash_token
 from agentic_qt.commands.values import Actor, Command
 from agentic_qt.core.errors import CapabilityError
 
@@ -28,6 +29,8 @@ ledger = Table("ledger", tables, Column("n", Integer, primary_key=True), Column(
 ANN = Actor(name="ann", permissions=frozenset({"customer.write", "customer.delete"}))
 BOB = Actor(name="bob", permissions=frozenset({"customer.write"}))
 CHIEF = Actor(name="chief", permissions=frozenset({"commands.operate"}))
+TOKENS = Tokens({hash_token(f"t-{each.name}"): each for each in (ANN, BOB, CHIEF)})
+"""``t-ann``, ``t-bob`` and ``t-chief``."""
 
 
 def schema(**properties: Any) -> dict[str, Any]:
@@ -98,6 +101,11 @@ def make_service(url: str, **settings: Any) -> CommandService:
         return {"entry": input_["entry"], "ratio": 1.0}
 
     return service
+
+
+async def lose_lock(service: CommandService) -> None:
+    """Let the session of a running service look dead to others, as after a lost connection to the server."""
+    await service._io(service.sessions.close)
 
 
 def add_entry(entry: str, command_id: str | None = None) -> Command:

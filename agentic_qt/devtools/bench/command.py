@@ -16,6 +16,8 @@ from agentic_qt.qt.loop import run
 
 LEAST_COMMANDS = 0.8
 """Commands/s divided by the fdatasync/s of the same run."""
+IN_FLIGHT = 8
+"""As in `commanding`, which this module may not import."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -23,7 +25,7 @@ def main(arguments: Sequence[str]) -> int:
     options = _parser().parse_args(arguments)
     if sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-    rows = [row for name in options.only or _MEASUREMENTS for row in _MEASUREMENTS[name](options)]
+    rows = [row for name in options.names or _MEASUREMENTS for row in _MEASUREMENTS[name](options)]
     print(_as_json(rows) if options.json else _as_table(rows))
     return 0
 
@@ -54,19 +56,18 @@ def _commands(options: argparse.Namespace) -> list[Row]:
         print("commands: not measured, the extra of that name is not installed", file=sys.stderr)
         return []
     script = "from agentic_qt.devtools.bench.commanding import main; main()"  # it imports what this module may not
-    page, command, ratio = run_script(script, _few(options), max(10, options.repetitions // 10))
-    rate = f"commands/s by fdatasync/s {1 / ratio:.2f}, should be {LEAST_COMMANDS:g} or more"
+    page, *measured = run_script(script, _few(options), max(IN_FLIGHT, options.repetitions // 5))
+    names = ("one at a time", f"{IN_FLIGHT} in flight")
     return [
         Row(name="write 4 kB and fdatasync (wall time)", value=page * 1e6, unit="us"),
-        Row(
-            name=f"a command on SQLite, one writer ({rate})",
-            value=command * 1e6,
-            unit="us",
-            ratio=ratio,
-            base="fdatasync",
-            limit=1 / LEAST_COMMANDS,
-        ),
+        *(_command_row(*each) for each in zip(names, measured[:2], measured[2:], strict=True)),
     ]
+
+
+def _command_row(how: str, seconds: float, ratio: float) -> Row:
+    rate = f"commands/s by fdatasync/s {1 / ratio:.2f}, should be {LEAST_COMMANDS:g} or more"
+    name, limit = f"a command on SQLite, one writer, {how} ({rate})", 1 / LEAST_COMMANDS
+    return Row(name=name, value=seconds * 1e6, unit="us", ratio=ratio, base="fdatasync", limit=limit)
 
 
 _MEASUREMENTS: Mapping[str, Callable[[argparse.Namespace], list[Row]]] = {
@@ -87,9 +88,15 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--rounds", type=int, default=15, help="how often the rows take turns (15)")
     parser.add_argument("--repetitions", type=int, default=1000, help="calls in each turn (1000)")
-    parser.add_argument("--only", action="append", choices=list(_MEASUREMENTS), help="only these rows")
+    parser.add_argument("names", nargs="*", type=_name, metavar="NAME", help=f"only these: {', '.join(_MEASUREMENTS)}")
     parser.add_argument("--peers", action="store_true", help="compare with app-model too, in a folder of its own")
     return parser
+
+
+def _name(text: str) -> str:
+    if text not in _MEASUREMENTS:
+        raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(_MEASUREMENTS)}")
+    return text
 
 
 def _as_json(rows: list[Row]) -> str:

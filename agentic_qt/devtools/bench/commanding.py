@@ -1,6 +1,6 @@
 """What a command costs, as multiples of what the disk takes to keep one page: a write of 4 kB and one fdatasync.
 
-It needs the extra ``commands``, so it runs in an interpreter of its own (see `command`) and prints three numbers.
+It needs the extra ``commands``, so it runs in an interpreter of its own (see `command`) and prints five numbers.
 """
 
 import asyncio
@@ -23,28 +23,34 @@ _SCHEMA = {
 }
 
 
+IN_FLIGHT = 8
+"""How many clients submit at the same time."""
+
+
 def main() -> None:
-    """Print the seconds of a page, the seconds of a command, and the ratio; the arguments are rounds, repetitions."""
+    """Print the seconds of a page, of a command alone, of one of many in flight, and both ratios to the page."""
     print(*asyncio.run(measure(int(sys.argv[1]), int(sys.argv[2]))))
 
 
-async def measure(rounds: int, repetitions: int) -> tuple[float, float, float]:
-    """Let the disk and the commands take turns; the ratio is the median of the ratios of each round.
+async def measure(rounds: int, repetitions: int) -> tuple[float, float, float, float, float]:
+    """Let the disk and the commands take turns; a ratio is the median of the ratios of each round.
 
     Args:
         rounds: How often.
         repetitions: How many of each in a round.
     """
     bare: list[float] = []
-    commands: list[float] = []
+    alone: list[float] = []
+    together: list[float] = []
     with tempfile.TemporaryDirectory(prefix="agentic-qt-bench-", dir=Path.cwd()) as folder:
         async with _service(Path(folder)) as service:
-            await _submit(service, "warm", repetitions)
+            await _submit(service, "warm", repetitions, clients=1)
             for number in range(rounds):
                 bare.append(_keep_pages(Path(folder) / "pages", repetitions))
-                commands.append(await _submit(service, str(number), repetitions))
-    ratios = [own / other for own, other in zip(commands, bare, strict=True)]
-    return median(bare), median(commands), median(ratios)
+                alone.append(await _submit(service, f"{number}-alone", repetitions, clients=1))
+                together.append(await _submit(service, f"{number}-together", repetitions, clients=IN_FLIGHT))
+    ratios = [median(own / page for own, page in zip(commands, bare, strict=True)) for commands in (alone, together)]
+    return median(bare), median(alone), median(together), ratios[0], ratios[1]
 
 
 def _service(folder: Path) -> CommandService:
@@ -61,7 +67,8 @@ def _service(folder: Path) -> CommandService:
 
 def _make_table(connection: Any) -> None:
     connection.exec_driver_sql("CREATE TABLE customer (id INTEGER PRIMARY KEY, name TEXT, version INTEGER)")
-    connection.exec_driver_sql("INSERT INTO customer VALUES (1, 'Ada', 0)")
+    for number in range(IN_FLIGHT):
+        connection.exec_driver_sql("INSERT INTO customer VALUES (?, 'Ada', 0)", (number,))
 
 
 def _version_of(session: Any, input_: dict[str, Any]) -> int | None:
@@ -70,21 +77,25 @@ def _version_of(session: Any, input_: dict[str, Any]) -> int | None:
     return version
 
 
-async def _submit(service: CommandService, label: str, count: int) -> float:
-    """Return the seconds that a command took."""
-    actor = Actor(name="bench")
-    preview = await service.preview("customer.rename", {"id": 1, "name": ""}, actor)
-    version = int(preview.version or 0)
+async def _submit(service: CommandService, label: str, count: int, *, clients: int) -> float:
+    """Return the seconds that a command took, when each client submits its own one after the other."""
+    each = max(1, count // clients)
     start = time.perf_counter()
+    await asyncio.gather(*(_rename(service, client, label, each) for client in range(clients)))
+    return (time.perf_counter() - start) / (each * clients)
+
+
+async def _rename(service: CommandService, row: int, label: str, count: int) -> None:
+    actor = Actor(name="bench")
+    version = int((await service.preview("customer.rename", {"id": row, "name": ""}, actor)).version or 0)
     for number in range(count):
-        input_ = {"id": 1, "name": f"{label}-{number}"}
+        input_ = {"id": row, "name": f"{label}-{number}"}
         command = Command.of(
-            "customer.rename", input_, command_id=f"{label}-{number}", expected_version=version + number
+            "customer.rename", input_, command_id=f"{label}-{row}-{number}", expected_version=version + number
         )
         result = await service.submit(command, actor)
         if not result.ok:
             raise RuntimeError(f"A command of the benchmark ended {result.status}: {result.code}")
-    return (time.perf_counter() - start) / count
 
 
 def _keep_pages(file: Path, count: int) -> float:
