@@ -9,21 +9,22 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import shiboken6
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSettings, Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QWidget
 
 from agentic_qt.core.approvals import ApprovalRequest
 from agentic_qt.core.registry import Registry
-from agentic_qt.qt.availability import OWN_WINDOW
 from agentic_qt.qt.loop import on_shutdown, spawn
 from agentic_qt.qt.scope import provide
 from agentic_qt.ui import later
 from agentic_qt.ui.approval.views import ApprovalViews
+from agentic_qt.ui.dock import DOCK_NAME, make_dock, take_away
 from agentic_qt.ui.menus import add_to_view_menu, find_view_menu
 from agentic_qt.ui.own_windows import OwnWindows
 from agentic_qt.ui.panel import Panel
 from agentic_qt.ui.shortcuts import assign
+from agentic_qt.ui.stored import Stored
 from agentic_qt.ui.window_eyes import WindowEyes
 from agentic_qt.ui.words import translate
 
@@ -32,15 +33,16 @@ if TYPE_CHECKING:
     from agentic_qt.client.budgets import Budgets
     from agentic_qt.client.chat_model import ChatModel
     from agentic_qt.client.offering import Mode
+    from agentic_qt.commands.desk import CommandDesk
 
 _log = logging.getLogger("agentic_qt.ui.assistant")
 
-DOCK_NAME = "agentic_qt_assistant"
 SHORTCUTS: Mapping[str, str] = {
     "toggle": "Ctrl+Shift+A",
     "focus": "Ctrl+Shift+I",
     "new_chat": "Ctrl+Shift+N",
     "stop": "Esc",
+    "settings": "",
 }
 """The default shortcuts, by the names of `Assistant.actions`."""
 
@@ -54,12 +56,15 @@ class Assistant:
         panel: The content of the dock.
         dock: The dock; hosts with docking of their own may take `panel` out of it.
         approvals: The views that ask the person.
+        commands: What was left over and what happened to commands; None without a desk.
         windows: The settings and "What was sent", once they were shown.
-        actions: QActions by name (``toggle``, ``focus``, ``new_chat``, ``stop``, ``settings``); their shortcuts may be
-            changed.
+        actions: QActions by name (``toggle``, ``focus``, ``new_chat``, ``stop``, ``settings``; with a desk
+            ``last_command``); their shortcuts may be changed.
     """
 
-    def __init__(self, window: QWidget, registry: Registry, panel: Panel, *, prefer_dialogs: bool) -> None:
+    def __init__(
+        self, window: QWidget, registry: Registry, panel: Panel, *, prefer_dialogs: bool, settings: QSettings | None
+    ) -> None:
         self.window = window
         self.registry = registry
         self.panel = panel
@@ -67,12 +72,13 @@ class Assistant:
         self._talk: later.Talk | None = None  # with the first chat model: most windows open without a conversation
         self._options: dict[str, Any] = {}
         self._own: list[ChatModel] = []  # made here, so closed here
-        self.windows = OwnWindows(window, self._use)
+        self.windows = OwnWindows(window, self._use, registry.approvals, Stored(settings))
         self._undo: list[Callable[[], None]] = []  # taken back in reverse order
         self._attached = True
+        self.commands: later.CommandViews | None = None
         self._badge = ""
         self._shortcuts: Mapping[str, str] = {}
-        self.dock = self._make_dock()
+        self.dock = make_dock(window, panel)
         self.approvals = ApprovalViews(
             registry.approvals, window, prefer_dialogs=prefer_dialogs, ask_again=self._ask_again
         )
@@ -97,6 +103,8 @@ class Assistant:
         budgets: "Budgets | None" = None,
         context_window: int | None = None,
         mode: "Mode | str" = "auto",
+        desk: "CommandDesk | None" = None,
+        settings: QSettings | None = None,
         area: Qt.DockWidgetArea = Qt.DockWidgetArea.RightDockWidgetArea,
     ) -> "Assistant":
         """Give a window an assistant.
@@ -106,37 +114,37 @@ class Assistant:
         Args:
             window: A QMainWindow gets a dock in `area`; any other window gets the dock as a floating window.
             actor: Who acts, from the application's session.
-            chat_model: Whom to ask; None shows what to do about that. It stays the caller's: nobody closes it here.
-            registry: A registry of the application's own; None makes one.
+            chat_model: Whom to ask, closed by the caller; None: whom the person chose last, else how to find one.
+            registry: A registry of the application's own; None takes the desk's or makes one.
             instructions: The system message.
-            suggestions: Prompts that an empty conversation offers; or a function that returns those that fit what the
-                application shows, asked whenever they appear and by `refresh_suggestions`.
-            badge: A word beside the chat model's name, such as "no AI"; its own ``badge`` attribute, or "local" for a
-                loopback host, when empty.
+            suggestions: Prompts for an empty conversation; or a function that returns them whenever they are shown.
+            badge: A word beside the chat model's name, such as "no AI"; when empty its own ``badge``, or "local".
             shortcuts: Other shortcuts than `SHORTCUTS`, by name; an empty one sets none.
             prefer_dialogs: Ask for approvals in a window of their own.
             max_turns: Requests to the chat model in one run, in place of ``budgets.turns``.
             budgets: The limits of one run.
             context_window: Tokens of one request and its answer; None: what the chat model says.
             mode: Which tools are offered: ``all``, ``meta``, ``narrow`` or ``auto``.
+            desk: Where calls become commands, its service started; what earlier sessions left there is offered.
+            settings: Where choices are kept; None: the application's own, where its organization has a name.
             area: Where the dock appears first.
 
         Raises:
             RuntimeError: The window has an assistant already.
-            ValueError: It is no top-level window, or has a registry from somewhere else.
+            ValueError: It is no top-level window, or has a registry from somewhere else; or the desk has another one.
         """
         if window.findChild(QDockWidget, DOCK_NAME) is not None:
             raise RuntimeError(f"The window {window.windowTitle()!r} already has an assistant")
-        used = registry or Registry()
+        used = _registry_for(registry, desk)
         # Before our own widgets are there, so that nobody looks for declarations in them.
         remove = provide(window, used)
-        assistant = cls(window, used, Panel(suggestions, window), prefer_dialogs=prefer_dialogs)
+        assistant = cls(window, used, Panel(suggestions, window), prefer_dialogs=prefer_dialogs, settings=settings)
         assistant._undo.append(remove)
         assistant._options = {"actor": actor, "instructions": instructions, "max_turns": max_turns, "budgets": budgets}
         assistant._options.update(context_window=context_window, mode=mode)
         assistant._badge = badge
         assistant._add_to_window(area, {**SHORTCUTS, **(shortcuts or {})})
-        assistant.chat_model = chat_model
+        assistant._begin(chat_model, desk, actor)
         return assistant
 
     @property
@@ -252,27 +260,18 @@ class Assistant:
         else:
             self.registry.approvals.deny_all(code="window_closed")
         self.windows.leave()
-        if shiboken6.isValid(self.dock):
-            self.dock.hide()
-            if isinstance(self.window, QMainWindow) and shiboken6.isValid(self.window):
-                self.window.removeDockWidget(self.dock)
-            # It stays a child until it goes: without a parent, only Python's collector would know when.
-            self.dock.setObjectName("")
-            self.dock.deleteLater()
-        if shiboken6.isValid(self.panel):  # it may have been moved into a dock of the host
-            self.panel.hide()
-            self.panel.deleteLater()
+        take_away(self.window, self.dock, self.panel)
 
     # Building
 
-    def _make_dock(self) -> QDockWidget:
-        dock = QDockWidget(translate("agentic_qt", "Assistant"), self.window)
-        dock.setObjectName(DOCK_NAME)
-        dock.setAllowedAreas(Qt.DockWidgetArea.AllDockWidgetAreas)
-        dock.setProperty(OWN_WINDOW, True)  # noqa: FBT003 - Qt's signature
-        dock.setAttribute(Qt.WidgetAttribute.WA_QuitOnClose, on=False)
-        dock.setWidget(self.panel)
-        return dock
+    def _begin(self, chat_model: "ChatModel | None", desk: "CommandDesk | None", actor: str | None) -> None:
+        self.chat_model = chat_model
+        if chat_model is None and (restored := self.windows.restored_chat_model()) is not None:
+            self._take_model(restored)
+        if desk is not None:
+            self.commands = later.CommandViews(desk, self.window, self.panel, self.approvals, actor=actor)
+            self.actions["last_command"] = self.commands.last_action
+            self._undo.append(self.commands.leave)
 
     def _connect(self) -> None:
         self.panel.submitted.connect(self.send)
@@ -292,7 +291,7 @@ class Assistant:
             self.dock.setFloating(True)
             self.dock.show()
         self._make_actions()
-        self._shortcuts = shortcuts
+        self._shortcuts = self.windows.offer_shortcuts(self.actions, shortcuts)
         if self.window.isVisible() or (
             isinstance(self.window, QMainWindow) and find_view_menu(self.window) is not None
         ):
@@ -304,7 +303,7 @@ class Assistant:
             "focus": (translate("agentic_qt", "Write to the Assistant"), self.focus_composer, self.window),
             "new_chat": (translate("agentic_qt", "New Chat"), self.new_chat, self.window),
             "stop": (translate("agentic_qt", "Stop the Assistant"), self.stop, self.panel),
-            "settings": (translate("agentic_qt", "Choose the Chat Model…"), self.show_settings, self.panel),
+            "settings": (translate("agentic_qt", "Assistant Settings…"), self.show_settings, self.panel),
         }
         self.actions["toggle"] = toggle
         for name, (text, slot, owner) in made.items():
@@ -348,6 +347,8 @@ class Assistant:
     def _act(self, content: object, name: str) -> None:
         if name == "settings":
             self.show_settings()
+        elif name == "audit" and self.commands is not None:
+            self.commands.show_audit(content)
         elif self._talk is not None:
             self._talk.act(content, name)
 
@@ -390,3 +391,10 @@ class Assistant:
     def _window_closed(self) -> None:
         self.stop()
         self.registry.approvals.deny_all(translate("agentic_qt", "The window was closed."), code="window_closed")
+
+
+def _registry_for(registry: Registry | None, desk: "CommandDesk | None") -> Registry:
+    used = registry or (desk.registry if desk is not None else Registry())
+    if desk is not None and desk.registry is not used:
+        raise ValueError("The desk belongs to another registry")
+    return used

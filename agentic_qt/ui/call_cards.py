@@ -82,6 +82,7 @@ class CallCards:
             words = translate("agentic_qt", "Outcome not known: {title}. Please check it.").format(title=card.title)
             announce(self._panel, words, urgent=True)
         card.duration = time.monotonic() - card.started
+        card.has_audit = self._panel.has_audit
         self._running.pop(event.call_id, None)
         self._panel.transcript.update_card(card)
 
@@ -121,6 +122,7 @@ class CallCards:
             hint=f"The person has checked: it {'happened' if happened else 'did not happen'}.",
             retry=RETRY[status] if happened else "later",
             applied=happened,
+            command_id=card.command_id,
         )
         card.answered = True  # before the registry tells of it
         if self._registry.settle(call_id, outcome, client=card.client, run=card.run):

@@ -43,6 +43,7 @@ class Card:
         whole: Whether long values are shown whole.
         answered: A person said what became of it.
         note: A line of ours about the last attempt to say so, or empty.
+        has_audit: Somebody can tell what happened to the command that the call submitted.
     """
 
     call_id: str
@@ -62,6 +63,7 @@ class Card:
     whole: bool = False
     answered: bool = False
     note: str = ""
+    has_audit: bool = False
 
     @property
     def unfolded(self) -> bool:
@@ -72,6 +74,16 @@ class Card:
     def may_answer(self) -> bool:
         """Whether nobody knows what became of it, so that a person is asked to look."""
         return self.outcome is not None and self.outcome.status is Status.UNKNOWN
+
+    @property
+    def may_audit(self) -> bool:
+        """Whether what happened to the call's command can be shown."""
+        return self.has_audit and self.command_id is not None
+
+    @property
+    def command_id(self) -> str | None:
+        """The id of the command that the call is known to have submitted."""
+        return self.outcome.command_id if self.outcome is not None else None
 
     @property
     def may_retry(self) -> bool:
@@ -238,6 +250,10 @@ class _CardWriter:
             self._write_buttons((translate("agentic_qt", "Try again"), "retry"))
         if self._card.may_answer:
             self._write_question()
+        if self._card.may_audit:
+            self._cursor.insertBlock(self._styles.body(above=0.35, below=0.2))
+            words = translate("agentic_qt", "What happened…")
+            self._cursor.insertText(words, self._styles.link(self._styles.muted, f"{self._address}/audit"))
 
     def _write_question(self) -> None:
         """Ask the person who looks what became of it: nobody else can know."""

@@ -24,6 +24,10 @@ def _errors() -> dict[str, tuple[str, str]]:
             translate("agentic_qt", "The key was not accepted"),
             translate("agentic_qt", "Check the API key, then try again."),
         ),
+        "key_unavailable": (
+            translate("agentic_qt", "The key could not be read from the system keyring"),
+            translate("agentic_qt", "Unlock the keyring and try again, or write the key in the settings."),
+        ),
         "permission": (
             translate("agentic_qt", "This key may not use the model"),
             translate("agentic_qt", "Choose another model or another key."),

@@ -12,9 +12,13 @@ if TYPE_CHECKING:
     from agentic_qt.ui.approval.card import ApprovalCard
     from agentic_qt.ui.approval.dialog import ApprovalDialog
     from agentic_qt.ui.cards import Card
+    from agentic_qt.ui.commands.audit_view import AuditView
+    from agentic_qt.ui.commands.leftover_views import LeftoverViews
+    from agentic_qt.ui.commands.views import CommandViews
     from agentic_qt.ui.context_bar import ContextBar
     from agentic_qt.ui.edit_bar import EditBar
     from agentic_qt.ui.end_button import EndButton
+    from agentic_qt.ui.known_keys import KnownKeys
     from agentic_qt.ui.link_bar import LinkBar
     from agentic_qt.ui.sent_view import SentView
     from agentic_qt.ui.settings import SettingsDialog
@@ -26,11 +30,15 @@ __all__ = [
     "Action",
     "ApprovalCard",
     "ApprovalDialog",
+    "AuditView",
     "Card",
+    "CommandViews",
     "ContextBar",
     "EditBar",
     "EndButton",
     "ErrorCard",
+    "KnownKeys",
+    "LeftoverViews",
     "LinkBar",
     "Note",
     "SentView",
@@ -44,11 +52,15 @@ _MODULES = {
     "Action": "transcript_items",
     "ApprovalCard": "approval.card",
     "ApprovalDialog": "approval.dialog",
+    "AuditView": "commands.audit_view",
     "Card": "cards",
+    "CommandViews": "commands.views",
     "ContextBar": "context_bar",
     "EditBar": "edit_bar",
     "EndButton": "end_button",
     "ErrorCard": "transcript_items",
+    "KnownKeys": "known_keys",
+    "LeftoverViews": "commands.leftover_views",
     "LinkBar": "link_bar",
     "Note": "transcript_items",
     "SentView": "sent_view",

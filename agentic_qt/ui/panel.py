@@ -37,6 +37,7 @@ class Panel(QWidget):
         retry_requested: The last request shall be sent again.
         call_retry_requested: The call of that id shall be tried again.
         call_cancel_requested: The call of that id shall be stopped.
+        has_audit: Whether somebody can tell what happened to a call's command, so that its card offers it.
         action_requested: A content of the conversation and the name of its action that was pressed.
         edit_left: An earlier message shall stay as it was.
         call_answered: A person said of the call of that id, whose end was not known, whether it happened.
@@ -56,6 +57,7 @@ class Panel(QWidget):
         self.setAccessibleName(translate("agentic_qt", "Assistant"))
         self.setMinimumWidth(MIN_WIDTH)
         self._transcript: later.Transcript | None = None
+        self.has_audit = False
         self.header = Header(self)
         self.pages = QStackedWidget(self)
         self.pages.setMinimumHeight(4 * self.fontMetrics().height())  # whatever is asked, what led to it is in sight
@@ -66,6 +68,7 @@ class Panel(QWidget):
         self.composer = Composer(self)
         self.status = StatusLine(self)
         em = self.fontMetrics().height()
+        self.leftover_place = QVBoxLayout()
         self.approval_place = QVBoxLayout()
         self.approval_place.setContentsMargins(round(0.6 * em), round(0.5 * em), round(0.6 * em), 0)
         lower = QVBoxLayout()
@@ -79,6 +82,7 @@ class Panel(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addWidget(self.header)
+        layout.addLayout(self.leftover_place)
         layout.addWidget(self.pages, 1)
         layout.addLayout(self.approval_place)
         layout.addLayout(lower)

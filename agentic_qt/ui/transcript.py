@@ -343,11 +343,12 @@ class Transcript(QTextBrowser):
         if not isinstance(item.content, CardGroup):
             return
         card = item.content.cards[int(rest[0])]
-        if rest[1] == "retry":
-            self.call_retry_requested.emit(card.call_id)
+        asked = {"retry": self.call_retry_requested, "cancel": self.call_cancel_requested}
+        if rest[1] in asked:
+            asked[rest[1]].emit(card.call_id)
             return
-        if rest[1] == "cancel":
-            self.call_cancel_requested.emit(card.call_id)
+        if rest[1] == "audit":
+            self.action_requested.emit(card, "audit")
             return
         if rest[1] in ("happened", "not_happened"):
             self.call_answered.emit(card.call_id, rest[1] == "happened")

@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable
 
 from PySide6.QtCore import QCoreApplication, QEvent, QTimer, Signal
-from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QMenu, QVBoxLayout, QWidget
 
 from agentic_qt.core.approvals import ApprovalQueue, ApprovalRequest
@@ -16,8 +15,10 @@ from agentic_qt.ui.announce import announce
 from agentic_qt.ui.approval.boxes import PALETTE_EVENTS, Box, LinkButton, RiskBadge, tint
 from agentic_qt.ui.approval.buttons import GuardedButton
 from agentic_qt.ui.approval.exact_label import ExactLabel, Tone
-from agentic_qt.ui.approval.payload import describe, scope_words, shortened, target_words
+from agentic_qt.ui.approval.payload import describe, shortened
 from agentic_qt.ui.approval.payload_view import PayloadView
+from agentic_qt.ui.approval.refusals import refusal_words
+from agentic_qt.ui.approval.remembering import Choice, choices
 
 translate = QCoreApplication.translate
 _TICK = 10_000  # milliseconds between two looks at the remaining time
@@ -148,9 +149,9 @@ class ApprovalCard(Box):
             return
         self._grant(Scope.ONCE)
 
-    def _grant(self, scope: Scope) -> None:
+    def _grant(self, scope: Scope, seconds: float | None = None) -> None:
         if not self.settled and self.payload.complete and scope in self.request.scopes:
-            self._queue.approve(self.request, scope=scope)
+            self._queue.approve(self.request, scope=scope, remember_for=seconds)
 
     def _deny(self) -> None:
         if not self.settled:
@@ -160,9 +161,8 @@ class ApprovalCard(Box):
         # Not QPushButton.setMenu(), which would open it at the press, past the guard.
         self.scope_menu.popup(self.scope_button.mapToGlobal(self.scope_button.rect().bottomLeft()))
 
-    def _scope_chosen(self, action: QAction) -> None:
-        scope = Scope(action.data())
-        self._judged(self.guard.judge_action(), lambda: self._grant(scope))
+    def _chosen(self, choice: Choice) -> None:
+        self._judged(self.guard.judge_action(), lambda: self._grant(choice.scope, choice.seconds))
 
     def _judged(self, refusal: Refusal | None, decide: Callable[[], None]) -> None:
         if self.settled:
@@ -175,14 +175,7 @@ class ApprovalCard(Box):
     def _refuse(self, refusal: Refusal) -> None:
         if self.settled:
             return
-        words = {
-            Refusal.TOO_EARLY: translate("agentic_qt", "Too soon: this has just appeared. Read it, then press again."),
-            Refusal.NOT_ISOLATED: translate(
-                "agentic_qt", "Not counted: it came right after another key or click. Pause, then press again."
-            ),
-            Refusal.NOT_A_PERSON: translate("agentic_qt", "Not counted: it was not pressed by a person."),
-        }[refusal]
-        self._say(words, "warning")
+        self._say(refusal_words(refusal), "warning")
 
     def _refuse_locked(self) -> None:
         if not self.settled:
@@ -268,13 +261,14 @@ class ApprovalCard(Box):
 
     def _build_scopes(self) -> None:
         # Never for destructive, whatever is offered: one gesture on a menu would stand for the two.
-        offered = [scope for scope in self.request.scopes if scope is not Scope.ONCE and not self._destructive]
+        offered = () if self._destructive else choices(self.request, self._shown.title)
         self.scope_button.setVisible(bool(offered))
         self.scope_button.setAccessibleName(translate("agentic_qt", "Approve and remember"))
         self.scope_button.setToolTip(translate("agentic_qt", "Approve and remember"))
-        for scope in offered:
-            words = scope_words(scope, shortened(self._shown.title), shortened(target_words(self.request)))
-            self.scope_menu.addAction(words.replace("&", "&&")).setData(scope.value)
+        for choice in offered:
+            action = self.scope_menu.addAction(choice.words.replace("&", "&&"))
+            action.setData(choice.scope.value)
+            action.triggered.connect(lambda _checked=False, choice=choice: self._chosen(choice))
 
     def _build_after(self) -> None:
         row = QHBoxLayout(self._after)
@@ -295,7 +289,6 @@ class ApprovalCard(Box):
         ):
             button.decided.connect(lambda act=act: self._judged(None, act))
             button.refused.connect(self._refuse)
-        self.scope_menu.triggered.connect(self._scope_chosen)
         self.payload.changed.connect(self._content_changed)
         self.payload.progressed.connect(self._content_changed)
         self.wait_button.clicked.connect(lambda: self._queue.extend(self.request))

@@ -12,13 +12,12 @@ input property of the same name is shown once; otherwise both are shown, so that
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from PySide6.QtCore import QCoreApplication
 
 from agentic_qt.core.approvals import ApprovalRequest
 from agentic_qt.core.capability import Risk
-from agentic_qt.core.grants import Scope
 from agentic_qt.ui.approval.text import as_json, exact, exact_value, mixed_scripts
 from agentic_qt.ui.words import label_of
 
@@ -101,23 +100,28 @@ class Payload:
     json: str
 
 
+class Content(Protocol):
+    """What a call would do: its input with the schema, and what its preview found. An `ApprovalRequest` is one."""
+
+    @property
+    def input(self) -> Mapping[str, Any]:
+        """The input."""
+        ...
+
+    @property
+    def input_schema(self) -> Mapping[str, Any]:
+        """Its schema, for labels."""
+        ...
+
+    @property
+    def facts(self) -> Any:
+        """What the preview returned, or None."""
+        ...
+
+
 def describe(request: ApprovalRequest) -> Payload:
     """Return what a person must see of `request`."""
-    changes, others = _split_facts(request)
-    merged = {name for name, (_, new) in changes.items() if _same(request.input, name, new)}
-    sections = (
-        Section(heading="", rows=tuple(_origin_rows(request))),
-        Section(heading=translate("agentic_qt", "What changes"), rows=tuple(_change_rows(request, changes))),
-        Section(
-            heading=translate("agentic_qt", "Details"),
-            rows=tuple(
-                Row(label=_label(request, name), value=shown_value(value))
-                for name, value in request.input.items()
-                if name not in merged
-            ),
-        ),
-        *_fact_sections(others),
-    )
+    sections = (Section(heading="", rows=tuple(_origin_rows(request))), *content_sections(request))
     return Payload(
         title=exact(request.title or request.name),
         risk=request.risk,
@@ -128,6 +132,22 @@ def describe(request: ApprovalRequest) -> Payload:
         short_digest=request.digest[:_SHORT_DIGEST],
         digest=request.digest,
         json=exact(request.payload),
+    )
+
+
+def content_sections(content: Content) -> tuple[Section, ...]:
+    """Return what would change, the rest of the input, and what the application found; a section may be empty."""
+    changes, others = _split_facts(content)
+    merged = {name for name, (_, new) in changes.items() if _same(content.input, name, new)}
+    details = tuple(
+        Row(label=_label(content, name), value=shown_value(value))
+        for name, value in content.input.items()
+        if name not in merged
+    )
+    return (
+        Section(heading=translate("agentic_qt", "What changes"), rows=tuple(_change_rows(content, changes))),
+        Section(heading=translate("agentic_qt", "Details"), rows=details),
+        *_fact_sections(others),
     )
 
 
@@ -157,17 +177,6 @@ def risk_word(risk: Risk) -> str:
     }[risk]
 
 
-def scope_words(scope: Scope, title: str, target: str) -> str:
-    """Return what a remembered approval allows, for people; `title` and `target` are shown text."""
-    words = {
-        Scope.ONCE: translate("agentic_qt", "Allow once"),
-        Scope.DIGEST: translate("agentic_qt", "Allow this exact call again"),
-        Scope.RUN: translate("agentic_qt", "Allow “{title}” on {target} until this run ends"),
-        Scope.SESSION: translate("agentic_qt", "Allow “{title}” on {target} until I close the application"),
-    }[scope]
-    return words.format(title=title, target=target or translate("agentic_qt", "the application"))
-
-
 def shortened(words: str) -> str:
     """Return shown text for a button or a menu, on one line; all of it stands elsewhere on the card."""
     line = " ".join(words.split())
@@ -189,13 +198,18 @@ def _origin_rows(request: ApprovalRequest) -> Iterator[Row]:
         if request.target.label and request.target.label != request.target.id:
             yield Row(label=translate("agentic_qt", "Target id"), value=shown_value(request.target.id))
     if request.client is not None:
-        yield Row(label=translate("agentic_qt", "Asked by"), value=shown_value(request.client))
+        yield Row(label=translate("agentic_qt", "Asked by"), value=shown_value(_client_words(request.client)))
 
 
-def _change_rows(request: ApprovalRequest, changes: Mapping[str, tuple[Any, Any]]) -> Iterator[Row]:
+def _client_words(client: str) -> str:
+    """What an earlier session left is asked by the person who resumed it; other clients go by their names."""
+    return translate("agentic_qt", "you, resumed from last time") if client == "resumed" else client
+
+
+def _change_rows(content: Content, changes: Mapping[str, tuple[Any, Any]]) -> Iterator[Row]:
     for name, (old, new) in changes.items():
         # Names that are no input are the application's own words.
-        label = _label(request, name) if name in request.input else exact(label_of(name, request.input_schema))
+        label = _label(content, name) if name in content.input else exact(label_of(name, content.input_schema))
         yield Row(label=label, value=shown_value(new), old=shown_value(old))
 
 
@@ -220,17 +234,17 @@ def _is_flat(value: Any) -> bool:
     )
 
 
-def _split_facts(request: ApprovalRequest) -> tuple[dict[str, tuple[Any, Any]], dict[str, Any]]:
+def _split_facts(content: Content) -> tuple[dict[str, tuple[Any, Any]], dict[str, Any]]:
     """Return the changes, and the facts that are none."""
-    if request.facts is None:
+    if content.facts is None:
         return {}, {}
-    if not isinstance(request.facts, Mapping):
-        return {}, {translate("agentic_qt", "Preview"): request.facts}
+    if not isinstance(content.facts, Mapping):
+        return {}, {translate("agentic_qt", "Preview"): content.facts}
     changes: dict[str, tuple[Any, Any]] = {}
     others: dict[str, Any] = {}
-    for name, value in request.facts.items():
-        if name == "old" and _is_old(value, request.input):
-            changes.update({field: (old, request.input[field]) for field, old in value.items()})
+    for name, value in content.facts.items():
+        if name == "old" and _is_old(value, content.input):
+            changes.update({field: (old, content.input[field]) for field, old in value.items()})
         elif name == "changes" and _is_changes(value):
             changes.update({field: (pair["old"], pair["new"]) for field, pair in value.items()})
         else:
@@ -254,13 +268,13 @@ def _same(given: Mapping[str, Any], name: str, new: Any) -> bool:
     return name in given and type(given[name]) is type(new) and bool(given[name] == new)
 
 
-def _label(request: ApprovalRequest, name: str) -> str:
-    properties = request.input_schema.get("properties", {})
+def _label(content: Content, name: str) -> str:
+    properties = content.input_schema.get("properties", {})
     # A name that is not declared is the model's word: it is shown to the letter.
     declared = isinstance(properties, Mapping) and name in properties
     if not declared:
         return exact(name)
-    label = exact(label_of(name, request.input_schema))
+    label = exact(label_of(name, content.input_schema))
     if isinstance(properties[name], Mapping) and properties[name].get("x-free-text") is True:
         return translate("agentic_qt", "{label} (written by the model)").format(label=label)
     return label

@@ -135,7 +135,7 @@ class PayloadView(QScrollArea):
         layout.addWidget(self._rows)
         self._rows.toggled.connect(self._content_changed)
         if payload.reason:
-            layout.addWidget(_words_of_the_model(payload.reason, self._content))
+            layout.addWidget(words_of_the_model(payload.reason, self._content))
         layout.addLayout(self._signature(payload))
         layout.addStretch(1)
 
@@ -167,7 +167,8 @@ class PayloadView(QScrollArea):
         return layout
 
 
-def _words_of_the_model(reason: str, parent: QWidget) -> QWidget:
+def words_of_the_model(reason: str, parent: QWidget) -> QWidget:
+    """Return a box with the model's reason (already shown text), marked as its words."""
     box = Box("quote", parent)
     layout = QVBoxLayout(box)
     em = box.fontMetrics().height()

@@ -34,6 +34,10 @@ class ApprovalViews:
         times: The two times of the isolated gesture.
         clock: Seconds since the epoch, the queue's clock.
         gesture_clock: Seconds, monotonic.
+
+    Attributes:
+        watch: The application's input, which also judges other gestures that are final.
+        times: The two times of the isolated gesture.
     """
 
     def __init__(
@@ -55,7 +59,7 @@ class ApprovalViews:
         self.panel = ApprovalPanel(self._shelf)
         self.attention = Attention(window)
         self._window = window
-        self._times = times or GestureTimes()
+        self.times = times or GestureTimes()
         self._ask_again = ask_again
         self._clock = clock
         self.watch = InputWatch(clock=gesture_clock, parent=window)
@@ -205,7 +209,7 @@ class ApprovalViews:
         if self._front is None:  # callers have just set it
             raise RuntimeError("there is no request to show")
         card = later.ApprovalCard(
-            self._front, queue=self.queue, watch=self.watch, times=self._times, clock=self._clock, parent=parent
+            self._front, queue=self.queue, watch=self.watch, times=self.times, clock=self._clock, parent=parent
         )
         card.dismissed.connect(lambda: self._show_front(None))
         card.ask_again.connect(self._again)
