@@ -12,8 +12,8 @@ class ChatModelError(AgenticQtError):
 
     Args:
         code: ``authentication``, ``permission``, ``rate_limit``, ``offline``, ``timeout``, ``context_length``,
-            ``model_not_found``, ``no_tool_support``, ``content_filter``, ``bad_request``, ``cut_stream``, ``server`` or
-            ``provider``.
+            ``model_not_found``, ``no_tool_support``, ``content_filter``, ``bad_request``, ``cut_stream``, ``server``,
+            ``provider`` or ``key_unavailable`` (the keyring did not give it).
         message: What the provider said, shortened; for a person and never for the model.
         remedy: One English sentence: what would mend it.
         retry_after: Seconds, when the provider named them.

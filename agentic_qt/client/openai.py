@@ -14,7 +14,7 @@ import asyncio
 import inspect
 import os
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
@@ -55,7 +55,8 @@ class OpenAIChatModel:
     Args:
         model: The model's name at the endpoint.
         base_url: Of the API, usually ending with ``/v1``; ``OPENAI_BASE_URL`` when None, else OpenAI's own.
-        api_key: White space in it is dropped; ``OPENAI_API_KEY`` when None; servers without keys need none.
+        api_key: White space in it is dropped; ``OPENAI_API_KEY`` when None; servers without keys need none. An async
+            function that returns it is called before the first request, and not again once it has returned.
         timeout: Seconds between two pieces of an answer; connecting takes at most 5.
         max_retries: How often a request that failed before its answer began is sent again, when that may help
             soon; told to `observe_retries`.
@@ -68,7 +69,7 @@ class OpenAIChatModel:
         *,
         model: str,
         base_url: str | None = None,
-        api_key: str | None = None,
+        api_key: str | Callable[[], Awaitable[str]] | None = None,
         timeout: float = 120.0,
         max_retries: int = 2,
         options: Mapping[str, Any] | None = None,
@@ -77,7 +78,8 @@ class OpenAIChatModel:
         key = api_key if api_key is not None else os.environ.get("OPENAI_API_KEY", "")
         self._model = model.strip()
         self._base_url = whole_url(base_url or "") or whole_url(os.environ.get("OPENAI_BASE_URL", "")) or _DEFAULT_URL
-        self._api_key = "".join(key.split())
+        self._key_source = None if isinstance(key, str) else key
+        self._api_key = "".join(key.split()) if isinstance(key, str) else ""
         self._timeout = timeout
         self._max_retries = max_retries
         self._options = dict(options or {})
@@ -127,7 +129,7 @@ class OpenAIChatModel:
         return OpenAIChatModel(
             model=self._model,
             base_url=self._base_url,
-            api_key=self._api_key,
+            api_key=self._key_source or self._api_key,
             timeout=self._timeout,
             max_retries=self._max_retries,
             options=self._options,
@@ -262,6 +264,9 @@ class OpenAIChatModel:
 
     async def _connected(self) -> Any:
         real_requests.check()
+        if self._key_source is not None:
+            self._api_key = "".join((await self._key_source()).split())
+            self._key_source = None
         if not self._api_key.isascii():
             raise ChatModelError(
                 "authentication",

@@ -46,6 +46,8 @@ class ApprovalRequest:
         run: The agent run.
         input_schema: For labels and for editing.
         requested_at: Seconds since the epoch.
+        remember_for: The longest that policy lets a yes be remembered, in seconds; None for no limit.
+        max_uses: The most calls that policy lets run by a remembered yes; None for no limit.
     """
 
     id: str
@@ -68,6 +70,8 @@ class ApprovalRequest:
     run: str | None
     input_schema: Mapping[str, Any] = field(default_factory=dict)
     requested_at: float = 0.0
+    remember_for: float | None = None
+    max_uses: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -85,6 +89,8 @@ class Approval:
         decided_at: Seconds since the epoch.
         expires_at: A yes is worth nothing after this; seconds since the epoch.
         input: What the person made of the input, when it was edited: a new input with a new digest.
+        remember_for: How long a yes beyond ``once`` is remembered, in seconds from now; None for no limit of its own.
+        max_uses: How many calls may run by it; None for no limit of its own.
     """
 
     request_id: str
@@ -96,6 +102,8 @@ class Approval:
     decided_at: float = 0.0
     expires_at: float = float("inf")
     input: Mapping[str, Any] | None = None
+    remember_for: float | None = None
+    max_uses: int | None = None
 
 
 class ApprovalChange(StrEnum):
@@ -134,7 +142,7 @@ class ApprovalQueue:
 
     def __init__(self, *, expiry: float = DEFAULT_EXPIRY, clock: Callable[[], float] = time.time) -> None:
         self.expiry = expiry
-        self.grants = Grants()
+        self.grants = Grants(clock)
         self._clock = clock
         self._pending: dict[str, _Pending] = {}
         self._numbers = itertools.count(1)
@@ -198,19 +206,28 @@ class ApprovalQueue:
             # Still there only when the wait was cancelled: the views must close it.
             self._settle(entry, self._denial(request, "cancelled", "The call was stopped."))
 
-    def approve(self, request: ApprovalRequest | str, *, scope: Scope | str = Scope.ONCE) -> bool:
+    def approve(
+        self,
+        request: ApprovalRequest | str,
+        *,
+        scope: Scope | str = Scope.ONCE,
+        remember_for: float | None = None,
+        max_uses: int | None = None,
+    ) -> bool:
         """Say yes to a pending request.
 
         Args:
             request: The request as it was shown, or its id.
             scope: What the yes covers; must be one of the request's scopes.
+            remember_for: How long it is remembered, in seconds; policy may allow less.
+            max_uses: How many calls may run by it; policy may allow fewer.
 
         Returns:
             Whether the decision counted: False when the request is not pending any more or differs from the pending
             one.
 
         Raises:
-            ValueError: The scope is not offered for this request.
+            ValueError: The scope is not offered for this request, or a limit is not positive.
         """
         entry = self._find(request)
         if entry is None:
@@ -218,6 +235,8 @@ class ApprovalQueue:
         scope = Scope(scope)
         if scope not in entry.request.scopes:
             raise ValueError(f"scope {scope.value!r} is not offered for {entry.request.name!r}")
+        if (remember_for is not None and not remember_for > 0) or (max_uses is not None and max_uses < 1):
+            raise ValueError("remember_for and max_uses are positive, or None for no limit")
         now = self._clock()
         if now >= entry.expires_at:
             self._expire(entry)
@@ -231,6 +250,8 @@ class ApprovalQueue:
                 scope=scope,
                 decided_at=now,
                 expires_at=entry.expires_at,
+                remember_for=remember_for,
+                max_uses=max_uses,
             ),
         )
 

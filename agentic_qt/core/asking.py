@@ -5,7 +5,7 @@ import logging
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from agentic_qt.core.approvals import Approval, ApprovalRequest
 from agentic_qt.core.budget import Budget
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from agentic_qt.core.registry import Registry
 
 _log = logging.getLogger("agentic_qt.core.asking")
+_Number = TypeVar("_Number", int, float)
 _NO_CODES = frozenset({"person", "expired", "window_closed", "no_approver", "approval_error", "policy"})
 _NO_HINTS = {
     "person": "A person said no. Do not try the same again; ask or stop.",
@@ -169,6 +170,8 @@ class Asking:
             run=call.run,
             input_schema=registration.input_schema,
             requested_at=self._registry.clock(),
+            remember_for=self._registry.policy.remember_for,
+            max_uses=self._registry.policy.max_uses,
         )
 
     def _judge(
@@ -193,7 +196,7 @@ class Asking:
         if approval.digest != flight.digest or scope not in request.scopes:
             return self._denied(flight, "approval_error", "")
         if scope is not Scope.ONCE:
-            self._remember(flight, registration, scope)
+            self._remember(flight, registration, scope, approval)
         self._agreed(flight, scope.value, approval.expires_at)
         return None
 
@@ -217,10 +220,13 @@ class Asking:
             self._agreed(flight, "edited", approval.expires_at)
         return refusal
 
-    def _remember(self, flight: Flight, registration: Registration, scope: Scope) -> None:
+    def _remember(self, flight: Flight, registration: Registration, scope: Scope, approval: Approval) -> None:
         if registration.disposed or (scope is Scope.RUN and flight.forgotten):
             return  # it came too late to cover anything
-        self._registry.approvals.grants.add(
+        policy, grants = self._registry.policy, self._registry.approvals.grants
+        now = grants.clock()
+        seconds = _least(approval.remember_for, policy.remember_for)
+        grants.add(
             scope=scope,
             client=flight.call.client,
             name=registration.name,
@@ -229,8 +235,10 @@ class Asking:
             run=flight.call.run,
             digest=flight.digest,
             facts_digest=flight.facts_digest,
-            granted_at=self._registry.clock(),
+            granted_at=now,
             actor=flight.call.actor,
+            expires_at=math.inf if seconds is None else now + seconds,
+            max_uses=_least(approval.max_uses, policy.max_uses),
         )
 
     def _agreed(self, flight: Flight, how: str, until: float = math.inf) -> None:
@@ -245,6 +253,11 @@ class Asking:
         if reason and code == "person":
             hint = f"{hint} The person's reason: {reason}"
         return ending(self._registry, flight, Status.DENIED, code, hint)
+
+
+def _least(*limits: _Number | None) -> _Number | None:
+    """Return the strictest of some limits, of which None is no limit."""
+    return min((limit for limit in limits if limit is not None), default=None)
 
 
 def preview_failed(registry: "Registry", flight: Flight, error: CapabilityError) -> Outcome:

@@ -180,9 +180,14 @@ def agreed(registry: "Registry", flight: Flight) -> Outcome | None:
     if flight.agreed_until != math.inf and not registry.clock() < flight.agreed_until:
         return ending(registry, flight, Status.DENIED, "expired", "The approval expired before it could begin.")
     if flight.grant is not None and not registry.approvals.grants.holds(flight.grant):
-        hint = "The remembered approval was taken back meanwhile. Plan it again: a person will be asked."
-        return ending(registry, flight, Status.STALE, "approval_revoked", hint)
+        return revoked(registry, flight)
     return None
+
+
+def revoked(registry: "Registry", flight: Flight) -> Outcome:
+    """The remembered approval that covered a call is there no more: taken back, over, or used up by other calls."""
+    hint = "The remembered approval ended meanwhile. Plan it again: a person will be asked."
+    return ending(registry, flight, Status.STALE, "approval_revoked", hint)
 
 
 def check_again(registry: "Registry", flight: Flight) -> Outcome | None:

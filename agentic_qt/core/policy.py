@@ -26,11 +26,25 @@ class Policy:
         deny: Capability names that never run, with ``*`` as in ``"customer.*"``; a single name may be a string.
         rule: Called with the call and the capability; returns a `Decision`, or None for the rule by risk. It cannot
             turn a refusal of the deny list into anything else, and an error in it refuses.
+        remember_for: The longest that an approval may be remembered, in seconds; None for no limit.
+        max_uses: The most calls that may run by one remembered approval; None for no limit.
+
+    Raises:
+        ValueError: A limit that is not positive.
     """
 
     def __init__(
-        self, *, deny: Iterable[str] | str = (), rule: Callable[[Call, Capability], Decision | None] | None = None
+        self,
+        *,
+        deny: Iterable[str] | str = (),
+        rule: Callable[[Call, Capability], Decision | None] | None = None,
+        remember_for: float | None = None,
+        max_uses: int | None = None,
     ) -> None:
+        if (remember_for is not None and not remember_for > 0) or (max_uses is not None and max_uses < 1):
+            raise ValueError("remember_for and max_uses are positive, or None for no limit")
+        self.remember_for = remember_for
+        self.max_uses = max_uses
         self._deny = (deny,) if isinstance(deny, str) else tuple(deny)
         self._rule = rule
         self.has_rule = rule is not None

@@ -15,7 +15,7 @@ from agentic_qt.core.call import RETRY, CallCancelled, Outcome, Status
 from agentic_qt.core.errors import CapabilityError
 from agentic_qt.core.events import AuditKind
 from agentic_qt.core.flight import CallContext, Flight
-from agentic_qt.core.gates import check, check_again, ending
+from agentic_qt.core.gates import check, check_again, ending, revoked
 from agentic_qt.core.registration import Registration
 from agentic_qt.core.sealing import SealError, seal
 from agentic_qt.core.starting import GIVEN_UP, Refused, absorb, call_swapped_out, finish, start_nested
@@ -135,6 +135,8 @@ class Running:
 
     def _begin(self, flight: Flight, registration: Registration) -> None:
         self._note(AuditKind.EXECUTING, flight)
+        if flight.grant is not None and not self._registry.approvals.grants.use(flight.grant):
+            raise Refused(revoked(self._registry, flight))
         # Hooks and observers run code of the application, and that may have taken the capability away.
         if registration.disposed or registration.suspended or flight.stopped:
             refusal = check(self._registry, flight) or self.interrupted(flight)

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import json
 import threading
 import tracemalloc
 from typing import Any
@@ -12,7 +13,9 @@ from agentic_qt import DeclarationError, Registry, Target
 from agentic_qt.core.flight import Flight
 from agentic_qt.core.journal import MemoryJournal
 from agentic_qt.core.policy import Decision, Policy
+from agentic_qt.core.recording import MASK
 from agentic_qt.core.sealing import SealError, seal
+from agentic_qt.schema.canonical import canonical, digest
 from tests.support.declare import TEXT, call, declare, text_capability
 
 pytestmark = pytest.mark.anyio
@@ -212,6 +215,32 @@ async def test_what_is_wrong_with_a_secret_is_said_without_the_secret(registry: 
     assert "canary" not in str(outcome)
     assert "shown-4" in outcome.hint
     assert {issue["path"] for issue in outcome.data["issues"]} == {"/password", "/pin", "/login/token", "/name"}
+
+
+@pytest.mark.parametrize(
+    ("schema", "written"),
+    [
+        (SECRET, {"password": MASK, "pin": MASK, "login": MASK, "name": "Ada"}),
+        (
+            {"type": "object", "additionalProperties": {"type": ["string", "integer", "object"], "writeOnly": True}},
+            {"password": MASK, "pin": MASK, "login": MASK, "name": MASK},
+        ),
+    ],
+)
+async def test_a_journal_is_told_of_a_secret_without_the_secret(schema: dict, written: dict) -> None:
+    """Threat 18: it outlives the call; the digest is of what really ran."""
+    journal, ran = MemoryJournal(), []
+    registry = Registry(journal=journal, policy=Policy(rule=lambda call, capability: Decision.ALLOW))
+    registry.register(declare(input_schema=schema, handler=lambda **given: ran.append(given), risk="mutating"))
+    digests: list[str] = []
+    registry.audit(lambda event: digests.append(event.digest))
+    given = {"password": "can", "pin": 7, "login": {"token": "tok"}, "name": "Ada"}
+    assert (await registry.execute(call(input=given))).ok
+    ((intent, _outcomes),) = journal.entries
+    assert json.loads(intent.payload) == {"input": written, "name": "note.add", "targetId": None}
+    real = canonical({"input": given, "name": "note.add", "targetId": None})
+    assert (intent.digest, ran) == (digest(real), [given])
+    assert digests[-1] == intent.digest
 
 
 # Targets

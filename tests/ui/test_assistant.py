@@ -19,8 +19,9 @@ from agentic_qt.qt.loop import spawn
 from agentic_qt.testing.scripted import tool
 from agentic_qt.ui import announce as announcements
 from agentic_qt.ui import conversation, endings
-from agentic_qt.ui.assistant import DOCK_NAME, Assistant
+from agentic_qt.ui.assistant import Assistant
 from agentic_qt.ui.cards import CardGroup
+from agentic_qt.ui.dock import DOCK_NAME
 from agentic_qt.ui.end_button import EndButton
 from agentic_qt.ui.header import is_local
 from agentic_qt.ui.transcript_items import ErrorCard, Note, UserMessage

@@ -1,22 +1,22 @@
-"""Choosing a chat model: nothing is asked before a button is pressed, the key stays in memory, what is sent shows."""
+"""Choosing a chat model: nothing is asked before a button is pressed, keys stay in their place, what is sent shows."""
 
 import asyncio
 import json
 import socket
 
 import pytest
-from PySide6.QtCore import QSettings, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit
 
 from agentic_qt.client.openai import OpenAIChatModel
 from agentic_qt.qt.availability import is_own
-from agentic_qt.ui import settings
-from agentic_qt.ui.settings import SettingsDialog
+from agentic_qt.ui import connection
 from tests.support.asking import ANSWER
 from tests.support.assistant_stage import AssistantStage, until
 from tests.support.http_server import ReplayServer, Reply
+from tests.support.keyrings import Empty, use
 
 pytestmark = pytest.mark.anyio
 
@@ -25,6 +25,7 @@ pytestmark = pytest.mark.anyio
 def empty_environment(monkeypatch):
     for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
+    use(monkeypatch, Empty())
 
 
 def models(*names):
@@ -39,11 +40,11 @@ async def open_settings(stage):
     QTest.mouseClick(stage.assistant.panel.header.settings, Qt.MouseButton.LeftButton)
     dialog = stage.assistant.windows.settings
     await until(dialog.isActiveWindow)
-    return dialog
+    return dialog.connection
 
 
-async def answered(dialog):
-    await until(lambda: dialog._task is None or dialog._task.done())
+async def answered(page):
+    await until(lambda: page.idle)
 
 
 def write(field, text):
@@ -55,15 +56,15 @@ def write(field, text):
 async def test_without_a_model_the_panel_leads_to_the_settings_which_ask_nobody_yet(qapp, monkeypatch):
     """FC-56"""
     asked = []
-    monkeypatch.setattr(settings, "discover_local", lambda *ports: asked.append(ports))
-    monkeypatch.setattr(settings, "probe", lambda *address: asked.append(address))
+    monkeypatch.setattr(connection, "discover_local", lambda *ports: asked.append(ports))
+    monkeypatch.setattr(connection, "probe", lambda *address: asked.append(address))
     stage = await AssistantStage(None).open()
     QTest.mouseClick(stage.assistant.panel.welcome.setup_button, Qt.MouseButton.LeftButton)
     dialog = stage.assistant.windows.settings
     assert dialog.isVisible()
     assert not dialog.isModal()
     assert is_own(dialog)
-    assert all(str(port) in dialog.look_note.text() for port in (11434, 1234, 8080, 8000))
+    assert all(str(port) in dialog.connection.look_note.text() for port in (11434, 1234, 8080, 8000))
     await asyncio.sleep(0)
     assert asked == []
 
@@ -72,9 +73,8 @@ async def test_a_server_on_this_computer_is_found_chosen_and_used(qapp):
     """FC-56"""
     async with ReplayServer(models("small", "large"), Reply(body=ANSWER)) as server:
         stage = await AssistantStage(None).open()
-        dialog = SettingsDialog(stage.window, stage.assistant._use, ports=(port_of(server.url),))
-        stage.assistant.windows.settings = dialog
         dialog = await open_settings(stage)
+        dialog.ports = (port_of(server.url),)
         QTest.mouseClick(dialog.look_button, Qt.MouseButton.LeftButton)
         await answered(dialog)
         assert dialog.found.count() == 1
@@ -95,8 +95,8 @@ async def test_a_computer_without_servers_is_said_so(qapp):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         stage = await AssistantStage(None).open()
-        dialog = SettingsDialog(stage.window, stage.assistant._use, ports=(taken.getsockname()[1],))
-        dialog.present(None)
+        dialog = await open_settings(stage)
+        dialog.ports = (taken.getsockname()[1],)
         QTest.mouseClick(dialog.look_button, Qt.MouseButton.LeftButton)
         await answered(dialog)
     assert "No model was found" in dialog.answer.text()
@@ -118,14 +118,12 @@ async def test_the_key_is_masked_trimmed_and_sent_to_its_address_only(qapp):
         assert server.requests[-1].headers["authorization"] == "Bearer sk-secret"
         assert "It answers" in dialog.answer.text()
         assert [dialog.model.itemText(n) for n in range(dialog.model.count())] == ["m"]
-        dialog._ports = (port_of(other.url),)
+        dialog.ports = (port_of(other.url),)
         QTest.mouseClick(dialog.look_button, Qt.MouseButton.LeftButton)
         await answered(dialog)
         QTest.keyClick(dialog.found, Qt.Key.Key_Return)
         assert dialog.key.text() == ""
         assert all("sk-secret" not in str(request.headers) for request in other.requests)
-        stored = QSettings()
-        assert not any("sk-secret" in str(stored.value(key)) for key in stored.allKeys())
 
 
 async def test_the_key_of_the_environment_is_found_and_goes_to_its_own_address_only(qapp, monkeypatch):
@@ -178,15 +176,16 @@ async def test_every_control_of_the_settings_is_reached_with_tab_and_has_a_name(
     stage = await AssistantStage(None).open()
     dialog = await open_settings(stage)
     reached = set()
-    for _ in range(12):
+    for _ in range(16):
         QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_Tab)
         reached.add(QApplication.focusWidget())
-    buttons = {dialog.look_button, dialog.test_button, dialog.use_button, dialog.close_button}
+    window = stage.assistant.windows.settings
+    buttons = {dialog.look_button, dialog.test_button, dialog.use_button, window.close_button}
     assert buttons | {dialog.address, dialog.key, dialog.model} <= reached
     names = [field.accessibleName() for field in (dialog.address, dialog.key, dialog.model)]
     assert names == ["Address", "Key", "Model"]
-    QTest.keyClick(dialog, Qt.Key.Key_Escape)
-    assert not dialog.isVisible()
+    QTest.keyClick(window, Qt.Key.Key_Escape)
+    assert not window.isVisible()
 
 
 async def test_closing_the_settings_ends_what_they_ask(qapp, monkeypatch):
@@ -198,7 +197,7 @@ async def test_closing_the_settings_ends_what_they_ask(qapp, monkeypatch):
         finally:
             ended.set()
 
-    monkeypatch.setattr(settings, "probe", never)
+    monkeypatch.setattr(connection, "probe", never)
     stage = await AssistantStage(None).open()
     dialog = await open_settings(stage)
     write(dialog.address, "http://127.0.0.1:1/v1")

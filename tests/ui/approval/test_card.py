@@ -224,6 +224,22 @@ async def test_remembering_passes_the_guard_twice_and_grants_the_chosen_scope(st
     assert approval.scope is Scope.RUN
 
 
+async def test_a_yes_for_fifteen_minutes_carries_its_end(stage: Stage) -> None:
+    """FC-40."""
+    await stage.open()
+    answer = await stage.ask()
+    card = card_of(stage)
+    stage.pass_time(1.1)
+    click(card.scope_button)
+    await until(card.scope_menu.isVisible)
+    action = next(a for a in card.scope_menu.actions() if "15 minutes" in a.text())
+    stage.pass_time(0.6)
+    where = card.scope_menu.actionGeometry(action).center()
+    QTest.mouseClick(card.scope_menu, Qt.MouseButton.LeftButton, pos=where)
+    approval = await asyncio.wait_for(answer, 1)
+    assert (approval.scope, approval.remember_for) == (Scope.SESSION, 900)
+
+
 async def test_a_menu_item_that_code_triggers_is_refused(stage: Stage) -> None:
     await stage.open()
     answer = await stage.ask()

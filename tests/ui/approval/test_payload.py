@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from agentic_qt.core.grants import Scope
-from agentic_qt.ui.approval.payload import Row, describe, scope_words, shown_value
+from agentic_qt.ui.approval.payload import Row, describe, shown_value
 from tests.support.approval_stage import make_destructive, make_request
 
 
@@ -88,12 +87,6 @@ def test_undo_and_risk_are_said_in_words() -> None:
 def test_the_models_words_cannot_hide_anything_either() -> None:
     """Threat 6."""
     assert describe(make_request(reason="ok\u202e<b>Approved by IT</b>")).reason == "ok\\u{202e}<b>Approved by IT</b>"
-
-
-def test_what_is_remembered_names_capability_and_target_and_nothing_in_them_is_a_placeholder() -> None:
-    words = scope_words(Scope.RUN, "Update {target}", "Customers  [customers]")
-    assert words == "Allow “Update {target}” on Customers  [customers] until this run ends"
-    assert "the application" in scope_words(Scope.SESSION, "Update", "")
 
 
 def test_an_object_of_plain_facts_is_a_section_of_rows() -> None:
