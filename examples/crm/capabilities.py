@@ -1,36 +1,36 @@
 """What the assistant may do in the customer application: one declaration for each thing.
 
-The handlers use the same methods as the buttons and menus (`Desk`), so that the person sees what happens and
-no rule has a second copy. What changes something is declared in `changes`.
+The handlers use the same methods as the buttons and menus (`Desk`), so that the person sees what happens. What changes
+something is declared in `changes`.
 """
 
 from dataclasses import replace
 from typing import Any
 
+from agentic_qt.commands.desk import CommandDesk
 from agentic_qt.core.capability import Capability
 from examples.crm.changes import change_capabilities
 from examples.crm.desk import (
     Desk,
     choice,
     customer_name,
-    customer_row,
     object_schema,
-    order_row,
     refuse_if_edited,
     text,
 )
 from examples.crm.domain import CUSTOMER_COLUMNS, CUSTOMER_STATUSES, ORDER_STATUSES
 from examples.crm.lookup import find_customer
 from examples.crm.other_languages import IN_OTHER_LANGUAGES
+from examples.crm.telling import customer_row, order_row
 
 MOST_ROWS = 20
 THEMES = ("system", "light", "dark")
 
 
-def capabilities(desk: Desk) -> tuple[Capability, ...]:
-    """Return everything that the assistant may do at `desk`, what changes nothing first."""
+def capabilities(desk: Desk, commands: CommandDesk) -> tuple[Capability, ...]:
+    """Return everything that the assistant may do at `desk`, what changes nothing first; `commands` does the rest."""
     makers = (_search, _open, _list_orders, _set_filter, _sort, _set_theme)
-    declared = (*(make(desk) for make in makers), *change_capabilities(desk))
+    declared = (*(make(desk) for make in makers), *change_capabilities(desk, commands))
     return tuple(
         replace(capability, examples=(*capability.examples, *IN_OTHER_LANGUAGES[capability.name]))
         for capability in declared

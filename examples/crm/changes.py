@@ -1,57 +1,42 @@
 """What the assistant may change: customers and orders. A person approves each of these calls.
 
-The rules are checked in the preview too: nobody is asked to approve what cannot be done.
+Each call becomes one command (`examples.crm.commands`), which has the rules. What is said here is how a call's words
+become the command's input: the customer that a name means, and that nothing is done to what the person is typing.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
+from agentic_qt.commands.capability import command_capability
+from agentic_qt.commands.desk import CommandDesk
 from agentic_qt.core.capability import Capability
 from agentic_qt.core.errors import CapabilityError
-from examples.crm.desk import (
-    Desk,
-    allowed,
-    choice,
-    customer_name,
-    customer_row,
-    object_schema,
-    order_line,
-    order_row,
-    refuse_if_edited,
-    text,
-)
-from examples.crm.domain import CUSTOMER_FIELDS, ORDER_STATUSES, Customer, check_field
+from examples.crm.desk import Desk, allowed, choice, customer_name, object_schema, refuse_if_edited, text
+from examples.crm.domain import CUSTOMER_FIELDS, ORDER_STATUSES, check_field
 from examples.crm.lookup import find_customer, find_order
 
+_Given = Mapping[str, Any]
 
-def change_capabilities(desk: Desk) -> tuple[Capability, ...]:
+
+def change_capabilities(desk: Desk, commands: CommandDesk) -> tuple[Capability, ...]:
     """Return what changes something, what cannot be undone last."""
-    return (_update(desk), _create(desk), _set_order_status(desk), _delete(desk))
+    makers = (_update, _create, _set_order_status, _delete, _merge)
+    return tuple(make(desk, commands) for make in makers)
 
 
-def _update(desk: Desk) -> Capability:
-    def plan(customer: str, field: str, value: str) -> tuple[Customer, str]:
-        found = find_customer(desk.store, customer)
+def _customer_of(given: _Given) -> str:
+    return f"customer:{given['id']}"
+
+
+def _update(desk: Desk, commands: CommandDesk) -> Capability:
+    def input_of(given: _Given) -> _Given:
+        found = find_customer(desk.store, given["customer"])
         refuse_if_edited(desk, found.id)
-        return found, allowed(check_field, field, value)
+        return {"id": found.id, "changes": {given["field"]: allowed(check_field, given["field"], given["value"])}}
 
-    def preview(customer: str, field: str, value: str) -> dict[str, Any]:
-        found, new = plan(customer, field, value)
-        changes = {field: {"old": getattr(found, field), "new": new}}
-        return {"customer": f"{found.name} ({found.id})", "changes": changes, "version": found.version}
-
-    def update(customer: str, field: str, value: str) -> dict[str, Any]:
-        found, new = plan(customer, field, value)
-        changed = allowed(desk.change_customer, found.id, {field: new}, found.version)
-        return {
-            "customer": customer_row(changed),
-            "field": field,
-            "old": getattr(found, field),
-            "new": getattr(changed, field),
-        }
-
-    return Capability(
-        name="customer.update",
+    return command_capability(
+        commands,
+        "customer.update",
         title="Change customer",
         description="Change one field of one customer. Call it once for each field.",
         input_schema=object_schema(
@@ -61,8 +46,8 @@ def _update(desk: Desk) -> Capability:
             value={"type": "string", "title": "New value", "description": "The new value.", "maxLength": 4000},
         ),
         risk="mutating",
-        handler=update,
-        preview=preview,
+        input_of=input_of,
+        target_of=_customer_of,
         undoable=True,
         examples=(
             (
@@ -85,10 +70,10 @@ def _update(desk: Desk) -> Capability:
     )
 
 
-def _create(desk: Desk) -> Capability:
-    def plan(values: Mapping[str, str]) -> dict[str, str]:
+def _create(desk: Desk, commands: CommandDesk) -> Capability:
+    def input_of(given: _Given) -> _Given:
         refuse_if_edited(desk, 0, any_customer=True)
-        checked = {field: allowed(check_field, field, value) for field, value in values.items()}
+        checked = {field: allowed(check_field, field, value) for field, value in given.items()}
         twins = [known for known in desk.store.customers() if known.email.casefold() == checked["email"].casefold()]
         if twins:
             raise CapabilityError(
@@ -96,14 +81,9 @@ def _create(desk: Desk) -> Capability:
             )
         return checked
 
-    def preview(**values: str) -> dict[str, Any]:
-        return {"changes": {field: {"old": None, "new": value} for field, value in plan(values).items()}}
-
-    def create(**values: str) -> dict[str, Any]:
-        return {"customer": customer_row(allowed(desk.create_customer, plan(values)))}
-
-    return Capability(
-        name="customer.create",
+    return command_capability(
+        commands,
+        "customer.create",
         title="Add customer",
         description="Add a new customer with a name and an e-mail address.",
         input_schema=object_schema(
@@ -114,8 +94,7 @@ def _create(desk: Desk) -> Capability:
             city=text("City", "City, if known."),
         ),
         risk="mutating",
-        handler=create,
-        preview=preview,
+        input_of=input_of,
         undoable=True,
         examples=(
             (
@@ -130,22 +109,13 @@ def _create(desk: Desk) -> Capability:
     )
 
 
-def _set_order_status(desk: Desk) -> Capability:
-    def preview(order: str, status: str) -> dict[str, Any]:
-        found = find_order(desk.store, order)
-        customer = desk.store.customer(found.customer_id)
-        return {
-            "order": f"{found.id}: {order_line(found)}",
-            "customer": f"{customer.name} ({customer.id})",
-            "changes": {"status": {"old": found.status, "new": status}},
-        }
+def _set_order_status(desk: Desk, commands: CommandDesk) -> Capability:
+    def input_of(given: _Given) -> _Given:
+        return {"id": find_order(desk.store, given["order"]).id, "status": given["status"]}
 
-    def set_status(order: str, status: str) -> dict[str, Any]:
-        found = find_order(desk.store, order)
-        return {"order": order_row(allowed(desk.change_order_status, found.id, status)), "old": found.status}
-
-    return Capability(
-        name="order.set_status",
+    return command_capability(
+        commands,
+        "order.set_status",
         title="Change the status of an order",
         description="Set the status of one order, given by its number.",
         input_schema=object_schema(
@@ -154,8 +124,8 @@ def _set_order_status(desk: Desk) -> Capability:
             status=choice("Status", "The new status.", ORDER_STATUSES),
         ),
         risk="mutating",
-        handler=set_status,
-        preview=preview,
+        input_of=input_of,
+        target_of=lambda given: f"order:{given['id']}",
         undoable=True,
         examples=(
             ("Mark order 1004 as shipped", {"order": "1004", "status": "shipped"}),
@@ -165,43 +135,60 @@ def _set_order_status(desk: Desk) -> Capability:
     )
 
 
-def _delete(desk: Desk) -> Capability:
-    def plan(customer: str) -> Customer:
-        found = find_customer(desk.store, customer)
+def _delete(desk: Desk, commands: CommandDesk) -> Capability:
+    def input_of(given: _Given) -> _Given:
+        found = find_customer(desk.store, given["customer"])
         refuse_if_edited(desk, found.id)
-        checked: Customer = allowed(desk.store.check_deletable, found.id)
-        return checked
+        return {"id": found.id}
 
-    def preview(customer: str) -> dict[str, Any]:
-        found = plan(customer)
-        orders = {f"order {order.id}": order_line(order) for order in desk.store.orders(found.id)}
-        return {
-            "customer": f"{found.name} ({found.id})",
-            "email": found.email,
-            "company": ", ".join(part for part in (found.company, found.city, found.country) if part),
-            **orders,
-            "version": found.version,
-        }
-
-    def delete(customer: str) -> dict[str, Any]:
-        found = plan(customer)
-        orders = len(desk.store.orders(found.id))
-        allowed(desk.delete_customer, found.id, found.version)
-        return {"deleted": customer_row(found), "orders_deleted": orders}
-
-    return Capability(
-        name="customer.delete",
+    return command_capability(
+        commands,
+        "customer.delete",
         title="Delete customer",
         description=(
             "Delete one customer and its closed orders for good. A customer with open orders cannot be deleted."
         ),
         input_schema=object_schema(required=("customer",), customer=customer_name()),
         risk="destructive",
-        handler=delete,
-        preview=preview,
+        input_of=input_of,
+        target_of=_customer_of,
         undoable=False,
         examples=(
             ("Delete the customer Hypatia Theon", {"customer": "Hypatia Theon"}),
             ("Remove Tim Berners", {"customer": "Tim Berners"}),
+        ),
+    )
+
+
+def _merge(desk: Desk, commands: CommandDesk) -> Capability:
+    def input_of(given: _Given) -> _Given:
+        gone, kept = (find_customer(desk.store, given[name]) for name in ("customer", "into"))
+        refuse_if_edited(desk, gone.id)
+        refuse_if_edited(desk, kept.id)
+        return {"id": gone.id, "into": kept.id}
+
+    return command_capability(
+        commands,
+        "customer.merge",
+        title="Merge customers",
+        description=(
+            "Merge one customer into another one: the orders move, what the other one lacks is filled in, and the "
+            "first one is deleted for good."
+        ),
+        input_schema=object_schema(
+            required=("customer", "into"),
+            customer={**customer_name(), "description": "Name or id of the customer that is deleted."},
+            into={**customer_name(), "title": "Into", "description": "Name or id of the customer that stays."},
+        ),
+        risk="destructive",
+        input_of=input_of,
+        target_of=_customer_of,
+        undoable=False,
+        examples=(
+            ("Merge Linus Pauling into Marie Curie", {"customer": "Linus Pauling", "into": "Marie Curie"}),
+            (
+                "Combine the customer Hypatia Theon with Tim Berners",
+                {"customer": "Hypatia Theon", "into": "Tim Berners"},
+            ),
         ),
     )

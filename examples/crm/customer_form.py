@@ -41,6 +41,7 @@ class CustomerForm(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.customer: Customer | None = None
+        self._saving = False
         self._lines = {f: QLineEdit() for f in CUSTOMER_FIELDS if f not in ("status", "notes")}
         self._status = QComboBox()
         for status in CUSTOMER_STATUSES:
@@ -119,6 +120,28 @@ class CustomerForm(QWidget):
             self._notes.setPlainText(shown.notes)
         self._tell()
 
+    def take_saved(self, stored: Customer, submitted: Mapping[str, str]) -> None:
+        """Show what was saved of this form; what was typed since it was submitted stays."""
+        base = self.customer or Customer()
+        typed_since = {f: v for f, v in self.values().items() if v != submitted.get(f, getattr(base, f))}
+        self.show_customer(stored)
+        for field, value in typed_since.items():
+            self._put(field, value)
+        self._tell()
+
+    def _put(self, field: str, value: str) -> None:
+        if field == "status":
+            self._status.setCurrentIndex(self._status.findData(value))
+        elif field == "notes":
+            self._notes.setPlainText(value)
+        else:
+            self._lines[field].setText(value)
+
+    def show_saving(self, *, saving: bool) -> None:
+        """Let the Save button wait while what it submitted is under way."""
+        self._saving = saving
+        self._tell()
+
     def values(self) -> dict[str, str]:
         """Return what the fields hold now."""
         typed = {field: line.text().strip() for field, line in self._lines.items()}
@@ -137,8 +160,8 @@ class CustomerForm(QWidget):
 
     @property
     def savable(self) -> bool:
-        """Whether there is something to save and all of it is valid."""
-        return self.dirty and not self.problems()
+        """Whether there is something to save, all of it is valid, and none of it is being saved."""
+        return self.dirty and not self._saving and not self.problems()
 
     def problems(self) -> Mapping[str, str]:
         """Return what is wrong, by field."""
@@ -176,6 +199,6 @@ class CustomerForm(QWidget):
             label.setText(problems.get(field, ""))
             label.setVisible(field in problems)
             self.editor(field).setAccessibleDescription(problems.get(field, ""))
-        self.save_button.setEnabled(dirty and not problems)
-        self.revert_button.setEnabled(dirty)
+        self.save_button.setEnabled(dirty and not problems and not self._saving)
+        self.revert_button.setEnabled(dirty and not self._saving)
         self.edited.emit()

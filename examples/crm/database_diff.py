@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
-from examples.crm.domain import Store
+from examples.crm.store import Store
 
 Tables = dict[str, dict[int, dict[str, Any]]]
 

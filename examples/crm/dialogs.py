@@ -1,15 +1,17 @@
 """The questions and messages of the application: opened, never waited for (`exec` would stop the loop)."""
 
+import asyncio
 from collections.abc import Callable
 from datetime import date
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtWidgets import (
     QAbstractButton,
     QDialog,
     QDialogButtonBox,
     QDoubleSpinBox,
     QFormLayout,
+    QLabel,
     QLineEdit,
     QMessageBox,
     QVBoxLayout,
@@ -17,7 +19,9 @@ from PySide6.QtWidgets import (
 )
 
 import agentic_qt
-from examples.crm.domain import Customer, Order, RuleError
+from agentic_qt.commands.projection import fact
+from agentic_qt.commands.values import CommandResult
+from examples.crm.domain import Customer, Order
 
 _LARGEST_AMOUNT = 1_000_000.0
 
@@ -35,6 +39,16 @@ def tell(parent: QWidget, text: str, more: str = "") -> QMessageBox:
     box = _box(parent, QMessageBox.Icon.Information, text, more)
     box.setStandardButtons(QMessageBox.StandardButton.Ok)
     box.open()
+    return box
+
+
+def ask_again(parent: QWidget, text: str, more: str, again: Callable[[], None]) -> QMessageBox:
+    """Say that nobody knows what became of something; the person may ask again."""
+    box = _box(parent, QMessageBox.Icon.Warning, text, more)
+    button = box.addButton("Ask again", QMessageBox.ButtonRole.AcceptRole)
+    box.setDefaultButton(button)
+    box.addButton(QMessageBox.StandardButton.Close)
+    _answer(box, {button: again})
     return box
 
 
@@ -76,6 +90,9 @@ def _answer(box: QMessageBox, answers: dict[QAbstractButton, Callable[[], None]]
     box.open()
 
 
+AddOrder = Callable[[Order], "asyncio.Task[CommandResult] | None"]
+
+
 class NewOrderDialog(QDialog):
     """Asks for item and amount of a new order.
 
@@ -83,12 +100,16 @@ class NewOrderDialog(QDialog):
     "Add order". It is not modal, so that the person can go on talking to the assistant.
 
     Args:
-        add: Called with the order when the person agrees; returns it as it was stored, or raises RuleError.
+        add: Called with the order when the person agrees; submits it and returns the task, or None when another one is
+            being added.
     """
 
-    def __init__(self, parent: QWidget, customer: Customer, add: Callable[[Order], Order]) -> None:
+    def __init__(self, parent: QWidget, customer: Customer, add: AddOrder) -> None:
         super().__init__(parent)
         self.setObjectName("new_order")
+        self.hint = QLabel("The assistant filled this in. Check it, then add the order.")
+        self.hint.setWordWrap(True)
+        self.hint.hide()
         _declare(
             self,
             toolName="order.add",
@@ -97,7 +118,7 @@ class NewOrderDialog(QDialog):
         )
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(f"New order of {customer.name}")
-        self._window, self._customer, self._add = parent, customer, add
+        self._customer, self._add = customer, add
         self.item = QLineEdit()
         self.item.setObjectName("item")
         _declare(self.item, toolRequired=True, toolParamDescription="What was ordered")
@@ -117,12 +138,21 @@ class NewOrderDialog(QDialog):
         form.addRow("&Item", self.item)
         form.addRow("&Amount", self.amount)
         layout = QVBoxLayout(self)
+        layout.addWidget(self.hint)
         layout.addLayout(form)
         layout.addWidget(self.buttons)
+        self.item.setMinimumWidth(18 * self.fontMetrics().height())
         self.item.textChanged.connect(lambda text: self.ok.setEnabled(bool(text.strip())))
         self.buttons.accepted.connect(self.accept)
         self.buttons.rejected.connect(self.reject)
         self.accepted.connect(self._finish)
+
+    def event(self, event: QEvent) -> bool:
+        """Say whose words stand in the fields, as long as the assistant waits for the person."""
+        if event.type() == QEvent.Type.DynamicPropertyChange:
+            self.hint.setVisible(self.property("toolFormActive") is True)
+            self.adjustSize()  # room for one more line, and not out of the fields
+        return super().event(event)
 
     def _finish(self) -> None:
         submission = agentic_qt.current_submission(self)
@@ -132,13 +162,18 @@ class NewOrderDialog(QDialog):
             amount_cents=round(self.amount.value() * 100),
             ordered_on=date.today().isoformat(),  # noqa: DTZ011 - the person's own calendar day
         )
-        try:
-            added = self._add(order)
-        except RuleError as error:
-            tell(self._window, "The order was not added.", error.message)
-            submission.fail(error.code, error.message)
+        task = self._add(order)
+        if task is None:
+            submission.fail("busy", "Another order is being added.", retryable=True)
             return
-        submission.respond_with({"order": added.id, "customer": self._customer.name})
+        if submission.agent_invoked:
+            submission.respond_with(_answer_of(task, self._customer.name))
+
+
+async def _answer_of(task: "asyncio.Task[CommandResult]", customer: str) -> dict[str, object]:
+    """Return what the assistant is told once the command has ended; a stopped call does not stop the command."""
+    added = fact(await asyncio.shield(task))
+    return {"order": int(added["order"]["order"]), "customer": customer}
 
 
 def _declare(widget: QWidget, **properties: str | bool) -> None:

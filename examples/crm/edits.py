@@ -1,97 +1,194 @@
-"""What a person can undo: one command for each write, pushed after the write was done.
+"""What a person can undo: one entry for each command that can be taken back, by a command that compensates for it.
 
-A command checks that the row still is what it left behind; if not, it gives up and says so.
+A compensating command names the version that the edit left. When somebody changed the row since, it is a conflict:
+nothing is done, and the entry is dropped.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
-from PySide6.QtGui import QUndoCommand
+from PySide6.QtCore import QObject
+from PySide6.QtGui import QAction, QUndoCommand, QUndoStack
 
-from examples.crm.domain import CUSTOMER_FIELDS, Customer, Order, RuleError, Store
+from agentic_qt.commands.values import Code, Command, CommandResult, CommandStatus, Version
+from examples.crm.clerk import Clerk
+from examples.crm.domain import CUSTOMER_FIELDS, FIRST_VERSION
+
+_WORK = "undo"
 
 
-class _Edit(QUndoCommand):
-    """A write that has already happened: the first `redo`, which comes from the push, does nothing.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Row:
+    """A row in one of its states; `version` None: it is not there."""
 
-    Args:
-        text: For the Undo menu.
-        report: Told why, in words for a person, when undoing or redoing is not possible any more.
+    table: str
+    id: int
+    version: Version | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Step:
+    """A command that moves a row to another state, without the row's id."""
+
+    type: str
+    input: Mapping[str, Any]
+
+
+class Edit(QUndoCommand):
+    """One edit: the states before and after it, and the steps between them.
+
+    Its `undo` and `redo` do nothing: `History` moves the stack when the command has succeeded.
     """
 
-    def __init__(self, text: str, report: Callable[[str], None]) -> None:
+    def __init__(self, text: str, *, before: Row, after: Row, redo: Step, undo: Step) -> None:
         super().__init__(text)
-        self._report = report
-        self._done = True
+        self.before, self.after = before, after
+        self.redo_step, self.undo_step = redo, undo
 
-    def redo(self) -> None:
-        if self._done:
-            self._done = False
+    def rename(self, old: Row, new: Row) -> None:
+        """Call a state by its new id and version: the row is again as it was then."""
+        self.before = new if self.before == old else self.before
+        self.after = new if self.after == old else self.after
+
+
+class History(QObject):
+    """The edits of one window.
+
+    Args:
+        clerk: Submits the compensating commands.
+        say: Tells the person why an edit cannot be undone any more.
+        parent: The window.
+    """
+
+    def __init__(self, clerk: Clerk, say: Callable[[str], None], parent: QObject) -> None:
+        super().__init__(parent)
+        self.stack = QUndoStack(self)
+        self.undo = QAction("&Undo", parent)
+        self.redo = QAction("&Redo", parent)
+        self._clerk, self._say = clerk, say
+        self.undo.triggered.connect(self._undo)
+        self.redo.triggered.connect(self._redo)
+        self.stack.indexChanged.connect(self._refresh)
+        clerk.busy_changed.connect(self._refresh)
+        self._refresh()
+
+    def note(self, command: Command, result: CommandResult) -> None:
+        """Remember a command that succeeded, if it can be taken back and does not take back another one."""
+        edit = None if self._clerk.work_of(command) == _WORK else edit_of(command, result)
+        if edit is not None:
+            self.stack.push(edit)
+
+    def _undo(self) -> None:
+        edit = self._edit_at(self.stack.index() - 1)
+        if edit is not None:
+            self._submit(edit, edit.undo_step, edit.after, edit.before, self.stack.undo)
+
+    def _redo(self) -> None:
+        edit = self._edit_at(self.stack.index())
+        if edit is not None:
+            self._submit(edit, edit.redo_step, edit.before, edit.after, self.stack.redo)
+
+    def _submit(self, edit: Edit, step: Step, source: Row, goal: Row, move: Callable[[], None]) -> None:
+        if edit.isObsolete():  # found out while others lay on it
+            move()
             return
-        self._try(self._apply)
+        there = source.version is not None
+        self._clerk.submit(
+            _WORK,
+            step.type,
+            {**step.input, "id": source.id} if there else step.input,
+            version=source.version,
+            target=f"{source.table.removesuffix('s')}:{source.id}" if there else None,
+            then=partial(self._ended, edit, step, goal, move, self.stack.index()),
+        )
 
-    def undo(self) -> None:
-        self._try(self._take_back)
+    def _ended(
+        self, edit: Edit, step: Step, goal: Row, move: Callable[[], None], index: int, result: CommandResult
+    ) -> None:
+        if result.ok:
+            self._rename(goal, _reached(step, goal, result))
+        elif result.status is CommandStatus.FAILED:
+            edit.setObsolete(True)
+            conflict = result.code == Code.VERSION_CONFLICT
+            self._say("It was changed since by somebody else; nothing was undone." if conflict else result.hint)
+        else:  # refused: as before; unknown: trying again finds out, since the version moves with the edit
+            self._say(f"It could not be done now. {result.hint}")
+            return
+        if self.stack.index() == index:
+            move()
+        elif result.ok:  # something new lies on it by now
+            edit.setObsolete(True)
 
-    def _try(self, action: Callable[[], None]) -> None:
-        try:
-            action()
-        except RuleError as error:
-            self.setObsolete(True)
-            self._report(error.message)
+    def _rename(self, old: Row, new: Row) -> None:
+        for place in range(self.stack.count()):
+            edit = self._edit_at(place)
+            if edit is not None:
+                edit.rename(old, new)
 
-    def _apply(self) -> None:
-        raise NotImplementedError
+    def _edit_at(self, place: int) -> Edit | None:
+        found = self.stack.command(place)
+        return found if isinstance(found, Edit) else None
 
-    def _take_back(self) -> None:
-        raise NotImplementedError
-
-
-class CustomerChanged(_Edit):
-    """Fields of one customer were changed from `before` to `after`."""
-
-    def __init__(self, store: Store, before: Customer, after: Customer, report: Callable[[str], None]) -> None:
-        super().__init__(f"Change {after.name}", report)
-        self._store, self._before, self._after = store, before, after
-        self._fields = [f for f in CUSTOMER_FIELDS if getattr(before, f) != getattr(after, f)]
-
-    def _apply(self) -> None:
-        self._move(self._before, self._after)
-
-    def _take_back(self) -> None:
-        self._move(self._after, self._before)
-
-    def _move(self, source: Customer, goal: Customer) -> None:
-        now = self._store.customer(source.id)
-        if any(getattr(now, field) != getattr(source, field) for field in self._fields):
-            raise RuleError("version_conflict", f"{now.name} was changed since; nothing was undone.")
-        changes = {field: getattr(goal, field) for field in self._fields}
-        self._store.update_customer(now.id, changes, version=now.version)
-
-
-class CustomerCreated(_Edit):
-    """A customer was added; undoing deletes it, redoing adds it under a new id."""
-
-    def __init__(self, store: Store, customer: Customer, report: Callable[[str], None]) -> None:
-        super().__init__(f"Add {customer.name}", report)
-        self._store, self._customer = store, customer
-
-    def _apply(self) -> None:
-        values = {field: getattr(self._customer, field) for field in CUSTOMER_FIELDS}
-        self._customer = self._store.create_customer(values)
-
-    def _take_back(self) -> None:
-        self._store.delete_customer(self._customer.id, version=self._customer.version)
+    def _refresh(self) -> None:
+        idle = not self._clerk.is_at(_WORK)
+        self.undo.setEnabled(idle and self.stack.canUndo())
+        self.redo.setEnabled(idle and self.stack.canRedo())
+        self.undo.setText(f"&Undo {self.stack.undoText()}".rstrip())
+        self.redo.setText(f"&Redo {self.stack.redoText()}".rstrip())
 
 
-class OrderStatusChanged(_Edit):
-    """The status of one order was changed from `before` to `after`."""
+def edit_of(command: Command, result: CommandResult) -> Edit | None:
+    """Return the entry of a command that succeeded; None when nothing takes it back."""
+    make = _EDITS.get(command.type)
+    return None if make is None else make(command, result)
 
-    def __init__(self, store: Store, before: Order, after: Order, report: Callable[[str], None]) -> None:
-        super().__init__(f"Set order {after.id} to {after.status}", report)
-        self._store, self._before, self._after = store, before, after
 
-    def _apply(self) -> None:
-        self._store.set_order_status(self._after.id, self._after.status, expected=self._before.status)
+def _customer_changed(command: Command, result: CommandResult) -> Edit:
+    number, changes = command.data()["id"], result.data["changes"]
+    return Edit(
+        f"Change {result.data['customer']['name']}",
+        before=Row(table="customers", id=number, version=command.expected_version),
+        after=Row(table="customers", id=number, version=result.version),
+        redo=Step(type=command.type, input={"changes": {field: both["new"] for field, both in changes.items()}}),
+        undo=Step(type=command.type, input={"changes": {field: both["old"] for field, both in changes.items()}}),
+    )
 
-    def _take_back(self) -> None:
-        self._store.set_order_status(self._after.id, self._before.status, expected=self._after.status)
+
+def _customer_created(command: Command, result: CommandResult) -> Edit:
+    number = int(result.data["customer"]["id"])
+    values = {field: value for field, value in command.data().items() if field in CUSTOMER_FIELDS}
+    return Edit(
+        f"Add {result.data['customer']['name']}",
+        before=Row(table="customers", id=number, version=None),
+        after=Row(table="customers", id=number, version=FIRST_VERSION),
+        redo=Step(type=command.type, input=values),
+        undo=Step(type="customer.delete", input={}),
+    )
+
+
+def _order_status_set(command: Command, result: CommandResult) -> Edit:
+    given = command.data()
+    return Edit(
+        f"Set order {given['id']} to {given['status']}",
+        before=Row(table="orders", id=given["id"], version=command.expected_version),
+        after=Row(table="orders", id=given["id"], version=result.version),
+        redo=Step(type=command.type, input={"status": given["status"]}),
+        undo=Step(type=command.type, input={"status": result.data["old"]}),
+    )
+
+
+_EDITS: Mapping[str, Callable[[Command, CommandResult], Edit]] = {
+    "customer.update": _customer_changed,
+    "customer.create": _customer_created,
+    "order.set_status": _order_status_set,
+}
+
+
+def _reached(step: Step, goal: Row, result: CommandResult) -> Row:
+    if goal.version is None:
+        return goal
+    if step.type == "customer.create":
+        return Row(table=goal.table, id=int(result.data["customer"]["id"]), version=FIRST_VERSION)
+    return Row(table=goal.table, id=goal.id, version=result.version)

@@ -14,6 +14,7 @@ _SHAPES = {
     "save": '<path d="M5 12.5l4.5 4.5L19 7.5"/>',
     "revert": '<path d="M4 5v5h5"/><path d="M4.6 10A8 8 0 1 1 4 14"/>',
     "delete": '<path d="M4 7h16M9 7V4h6v3M6.5 7l1 13h9l1-13M10 11v5M14 11v5"/>',
+    "merge": '<path d="M5 4c0 6 7 5 7 11v5M19 4c0 6-7 5-7 11"/><path d="M8.5 16.5L12 20l3.5-3.5"/>',
     "undo": '<path d="M8 5L4 9l4 4"/><path d="M4 9h10a5.5 5.5 0 0 1 0 11h-3"/>',
     "redo": '<path d="M16 5l4 4-4 4"/><path d="M20 9H10a5.5 5.5 0 0 0 0 11h3"/>',
     "search": '<circle cx="10.5" cy="10.5" r="6"/><path d="M15 15l5.5 5.5"/>',

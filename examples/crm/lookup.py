@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 
 from agentic_qt.core.errors import CapabilityError
-from examples.crm.domain import Customer, Order, RuleError, Store, fold
+from examples.crm.domain import Customer, Order, RuleError, fold
+from examples.crm.store import Store
 
 _MOST_CANDIDATES = 8
 

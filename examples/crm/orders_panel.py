@@ -24,15 +24,16 @@ class OrdersPanel(QWidget):
     """Shows the orders of the customer in the form.
 
     Signals:
-        status_asked: The id of an order and the status it shall have.
+        status_asked: An order as it is shown, and the status it shall have.
         new_asked: The person wants to add an order.
     """
 
-    status_asked = Signal(int, str)
+    status_asked = Signal(object, str)
     new_asked = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._busy = False
         self.model = OrdersModel(self)
         self.table = QTableView()
         self.table.setObjectName("orders_table")
@@ -88,6 +89,11 @@ class OrdersPanel(QWidget):
                 if order.id == current.id:
                     self.table.selectRow(row)
 
+    def show_busy(self, *, busy: bool) -> None:
+        """Let the button wait while a status is being set."""
+        self._busy = busy
+        self._update_buttons()
+
     def refresh_icons(self) -> None:
         """Draw the icons again, in the colours of the palette."""
         self.new_button.setIcon(icon("order", self.palette()))
@@ -102,9 +108,9 @@ class OrdersPanel(QWidget):
         return self.model.order_at(rows[0].row()) if rows else None
 
     def _update_buttons(self) -> None:
-        self.status_button.setEnabled(self._current() is not None)
+        self.status_button.setEnabled(self._current() is not None and not self._busy)
 
     def _ask_status(self, status: str) -> None:
         order = self._current()
         if order is not None and order.status != status:
-            self.status_asked.emit(order.id, status)
+            self.status_asked.emit(order, status)

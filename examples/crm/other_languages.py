@@ -79,5 +79,9 @@ IN_OTHER_LANGUAGES: dict[str, Examples] = {
         (f"把{_WEI}删除", {"customer": _WEI}),
         (f"删除{_YANG}", {"customer": _YANG}),
     ),
+    "customer.merge": (
+        (f"Gộp {_BINH} vào Grace Hopper", {"customer": _BINH, "into": "Grace Hopper"}),
+        (f"把{_WEI}合并到{_YANG}", {"customer": _WEI, "into": _YANG}),
+    ),
 }
 """By the name of the capability."""

@@ -7,9 +7,8 @@ cannot be deleted), Alan Turing has none (he can), and two customers share the n
 import random
 import unicodedata
 from datetime import date, timedelta
-from pathlib import Path
 
-from examples.crm.domain import Customer, Order, Store, fold
+from examples.crm.domain import FIRST_VERSION, Customer, Order, fold
 
 _TOTAL = 240
 _SEED = 1815
@@ -109,7 +108,7 @@ def sample_customers() -> list[Customer]:
             city=city,
             country=country,
             status=status,
-            version=1,
+            version=FIRST_VERSION,
         )
         for number, (name, company, city, country, status) in enumerate(people, start=1)
     ]
@@ -135,22 +134,10 @@ def sample_orders() -> list[Order]:
                     amount_cents=cents * chance.randint(1, 4),
                     status=status,
                     ordered_on=(_LAST_DAY - timedelta(days=chance.randint(0, 600))).isoformat(),
+                    version=FIRST_VERSION,
                 )
             )
     return orders
-
-
-def open_store(path: Path) -> Store:
-    """Open the file at `path`, made and filled with the samples on the first start.
-
-    Raises:
-        OSError: The folder cannot be made.
-        sqlite3.Error: The file cannot be opened, or is no database.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    store = Store(path)
-    store.fill(sample_customers(), sample_orders())
-    return store
 
 
 def _email(name: str, number: int) -> str:

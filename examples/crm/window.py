@@ -1,21 +1,29 @@
-"""The main window: joins table, form and orders to the store, and offers what the assistant uses."""
+"""The main window: joins table, form and orders to the store, and follows what commands have done.
 
-from collections.abc import Callable, Mapping
+It reads and never writes: the person's changes and the assistant's are commands of one service.
+"""
+
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QSettings, Qt, QTimer
-from PySide6.QtGui import QCloseEvent, QUndoCommand, QUndoStack
+from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QApplication, QLabel, QMainWindow, QSplitter, QWidget
 
+from agentic_qt.commands.port import CommandPort
+from agentic_qt.commands.values import Actor, Command, CommandResult
 from agentic_qt.ui.theme import apply_theme
 from examples.crm.actions import Actions, Slots
+from examples.crm.clerk import Clerk
 from examples.crm.customer_list import CustomerList
 from examples.crm.detail import Detail
-from examples.crm.dialogs import NewOrderDialog, ask_delete, ask_unsaved, tell
-from examples.crm.domain import Customer, Order, RuleError, Store
-from examples.crm.edits import CustomerChanged, CustomerCreated, OrderStatusChanged
+from examples.crm.dialogs import ask_unsaved, tell
+from examples.crm.domain import Customer, RuleError
+from examples.crm.edits import History
 from examples.crm.look import em, icon
+from examples.crm.person import Person
+from examples.crm.store import Store
 
 _MESSAGE_MS = 6000
 
@@ -24,19 +32,23 @@ class CrmWindow(QMainWindow):
     """The customers of one store.
 
     Args:
-        store: Where they are.
+        store: Where they are read.
         settings: Where size, columns and theme are remembered.
+        service: Where changes are submitted.
+        actor: Who sits at the window.
     """
 
-    def __init__(self, store: Store, settings: QSettings, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, store: Store, settings: QSettings, *, service: CommandPort, actor: Actor) -> None:
+        super().__init__()
         self.store = store
+        self.clerk = Clerk(service, actor, self)
+        self.person = Person(self, self.clerk)
+        self.history = History(self.clerk, self.say, self)
         self._settings = settings
         self._seen_changes = store.changes_of_others
-        self._may_close = False
+        self._may_close = self._closes_when_saved = False
         self.setObjectName("crm")
         self.setWindowTitle("Customers[*]")
-        self.undo_stack = QUndoStack(self)
         self.list = CustomerList()
         self.detail = Detail()
         self.form = self.detail.form
@@ -52,11 +64,15 @@ class CrmWindow(QMainWindow):
         self._file = QLabel(Path(store.path).name)
         self._file.setTextFormat(Qt.TextFormat.PlainText)
         self._file.setToolTip(str(store.path))
-        for label in (self._count, self._file):
+        self._trouble = QLabel()
+        self._trouble.setTextFormat(Qt.TextFormat.PlainText)
+        self._trouble.hide()
+        for label in (self._count, self._trouble, self._file):
             label.setContentsMargins(em(self, 0.5), 0, em(self, 0.5), 0)
         self.statusBar().addWidget(self._count)
+        self.statusBar().addPermanentWidget(self._trouble)
         self.statusBar().addPermanentWidget(self._file)
-        self.actions_ = Actions(self, self.undo_stack, self._slots())
+        self.actions_ = Actions(self, self.history, self._slots())
         self.setWindowIcon(icon("app", self.palette()))
         self._connect()
         self._restore()
@@ -67,9 +83,10 @@ class CrmWindow(QMainWindow):
     def _slots(self) -> Slots:
         return Slots(
             new=self._new,
-            save=self._save,
+            save=self.person.save,
             revert=self._revert,
-            delete=self._ask_delete,
+            delete=self.person.ask_delete,
+            merge=self.person.ask_merge,
             find=self._find,
             refresh=self.refresh,
             theme=self.show_theme,
@@ -82,11 +99,12 @@ class CrmWindow(QMainWindow):
         self.list.chosen.connect(self._choose)
         self.list.activated.connect(self.form.focus_first_problem)
         self.form.edited.connect(self._form_edited)
-        self.form.save_asked.connect(self._save)
+        self.form.save_asked.connect(self.person.save)
         self.form.revert_asked.connect(self._revert)
-        self.detail.orders.status_asked.connect(self._order_status_asked)
-        self.detail.orders.new_asked.connect(self._ask_new_order)
-        self.undo_stack.indexChanged.connect(self._history_moved)
+        self.detail.orders.status_asked.connect(self.person.set_order_status)
+        self.detail.orders.new_asked.connect(self.person.ask_new_order)
+        self.clerk.busy_changed.connect(self._show_busy)
+        self.destroyed.connect(self.clerk.service.observe(self._ended))
 
     # What the assistant may use (capabilities.Desk), and the person's actions too
 
@@ -123,55 +141,19 @@ class CrmWindow(QMainWindow):
         self.actions_.themes[theme].setChecked(True)
         self._settings.setValue("theme", theme)
 
-    def create_customer(self, values: Mapping[str, str]) -> Customer:
-        """Store a new customer and show it.
+    def show_saved(self, customer: Customer) -> None:
+        """Mark the row of the customer in the form, which may have been a new one, and count its orders."""
+        self.list.make_current(customer.id)
+        self.detail.show_orders(self.store.orders(customer.id))
 
-        Raises:
-            RuleError: A value breaks its rule.
-        """
-        customer = self.store.create_customer(values)
-        self.detail.show_customer(None, [])
-        self._done(CustomerCreated(self.store, customer, self._say))
-        self.show_customer(customer.id)
-        return customer
+    def show_trouble(self, text: str) -> None:
+        """Show in the status bar what keeps changes from being made; empty: nothing does."""
+        self._trouble.setText(f"⚠ {text}" if text else "")
+        self._trouble.setVisible(bool(text))
 
-    def change_customer(self, customer_id: int, changes: Mapping[str, str], version: int) -> Customer:
-        """Store changed fields of a customer and show it.
-
-        Raises:
-            RuleError: A value breaks its rule, or the customer is not at `version` any more.
-        """
-        before = self.store.customer(customer_id)
-        after = self.store.update_customer(customer_id, changes, version=version)
-        self._done(CustomerChanged(self.store, before, after, self._say))
-        if self.edited_customer is None:
-            self.show_customer(customer_id)
-            self.detail.tabs.setCurrentWidget(self.form)
-        return after
-
-    def delete_customer(self, customer_id: int, version: int) -> Customer:
-        """Delete a customer for good.
-
-        Raises:
-            RuleError: It has open orders, or is not at `version` any more.
-        """
-        customer = self.store.delete_customer(customer_id, version=version)
-        self._say(f"{customer.name} was deleted.")
-        self.refresh()
-        return customer
-
-    def change_order_status(self, order_id: int, status: str) -> Order:
-        """Set the status of an order and show it.
-
-        Raises:
-            RuleError: The order or the status does not exist.
-        """
-        before = self.store.order(order_id)
-        after = self.store.set_order_status(order_id, status, expected=before.status)
-        self._done(OrderStatusChanged(self.store, before, after, self._say))
-        if self.edited_customer is None:
-            self.show_orders(after.customer_id)
-        return after
+    def say(self, text: str) -> None:
+        """Show a line in the status bar for a while."""
+        self.statusBar().showMessage(text, _MESSAGE_MS)
 
     def refresh(self) -> None:
         """Show what the file holds now; what the person is typing stays."""
@@ -201,23 +183,6 @@ class CrmWindow(QMainWindow):
         self.detail.tabs.setCurrentIndex(0)
         self.form.editor("name").setFocus(Qt.FocusReason.OtherFocusReason)
 
-    def _save(self) -> None:
-        customer = self.form.customer
-        if customer is None or not self.form.savable:
-            return
-        try:
-            if customer.id == 0:
-                self.create_customer(self.form.values())
-            else:
-                changes = dict(self.form.changes())
-                saved = self.store.update_customer(customer.id, changes, version=customer.version)
-                self.form.show_customer(saved)
-                self._done(CustomerChanged(self.store, customer, saved, self._say))
-        except RuleError as error:
-            tell(self, "The customer was not saved.", f"{error.message} Revert to see what is stored.")
-            return
-        self._say("Saved.")
-
     def _revert(self) -> None:
         customer = self.form.customer
         if customer is None:
@@ -232,47 +197,7 @@ class CrmWindow(QMainWindow):
         try:
             self.show_customer(customer_id)
         except RuleError as error:
-            self._say(error.message)
-
-    def _ask_delete(self) -> None:
-        customer = self.form.customer
-        if customer is None or customer.id == 0:
-            return
-        try:
-            current = self.store.check_deletable(customer.id)
-        except RuleError as error:
-            tell(self, f"{customer.name} cannot be deleted.", error.message)
-            return
-        delete = partial(self._delete, current)
-        ask_delete(self, current, len(self.store.orders(current.id)), delete)
-
-    def _delete(self, customer: Customer) -> None:
-        try:
-            self.delete_customer(customer.id, customer.version)
-        except RuleError as error:
-            tell(self, f"{customer.name} was not deleted.", error.message)
-
-    def _order_status_asked(self, order_id: int, status: str) -> None:
-        try:
-            self.change_order_status(order_id, status)
-        except RuleError as error:
-            tell(self, "The order was not changed.", error.message)
-
-    def _ask_new_order(self) -> None:
-        customer = self.form.customer
-        if customer is not None and customer.id:
-            self._close_order_dialogs()
-            NewOrderDialog(self, customer, self._add_order).show()
-
-    def _close_order_dialogs(self) -> None:
-        for dialog in self.findChildren(NewOrderDialog):
-            dialog.close()
-
-    def _add_order(self, order: Order) -> Order:
-        added = self.store.create_order(order)
-        self._say(f"Order {added.id} was added.")
-        self.refresh()
-        return added
+            self.say(error.message)
 
     def _find(self) -> None:
         self.list.search.setFocus(Qt.FocusReason.ShortcutFocusReason)
@@ -286,9 +211,48 @@ class CrmWindow(QMainWindow):
             f"A small customer application with an assistant.\n{count} customers in {self.store.path}",
         )
 
-    def _history_moved(self, _index: int) -> None:
-        # A method and not a lambda: Qt lets go of it before it deletes the stack, which tells of a move once more.
+    # What commands have done, the person's and the assistant's
+
+    def _ended(self, command: Command, result: CommandResult) -> None:
+        self.show_trouble("")
         self.refresh()
+        if not result.ok:
+            return
+        self.history.note(command, result)
+        data = result.data
+        if command.type == "customer.delete":
+            self.say(f"{data['deleted']['name']} was deleted.")
+        elif command.type == "customer.merge":
+            self.say(f"{data['deleted']['name']} was merged into {data['into']['name']}.")
+            self._follow(int(data["into"]["id"]))
+        elif command.type == "order.add":
+            self.say(f"Order {data['order']['order']} was added.")
+        elif not self.clerk.work_of(command):
+            self._follow_assistant(command, result)
+
+    def _follow_assistant(self, command: Command, result: CommandResult) -> None:
+        if command.type == "order.set_status":
+            self._follow(self.store.order(command.data()["id"]).customer_id)
+            tab: QWidget = self.detail.orders
+        else:
+            self._follow(int(result.data["customer"]["id"]))
+            tab = self.form
+        if self.edited_customer is None:
+            self.detail.tabs.setCurrentWidget(tab)
+
+    def _follow(self, customer_id: int) -> None:
+        """Show a customer, unless the person is typing."""
+        if self.edited_customer is None:
+            self._show_if_there(customer_id)
+
+    def _show_busy(self) -> None:
+        self.form.show_saving(saving=self.clerk.is_at("save"))
+        self.detail.orders.show_busy(busy=self.clerk.is_at("order"))
+        self._form_edited()
+        if self._closes_when_saved and not self.clerk.is_at("save"):
+            self._closes_when_saved = False
+            if not self.form.dirty:  # else the person was told why it was not saved
+                QTimer.singleShot(0, self.close)
 
     # Between table and form
 
@@ -311,9 +275,7 @@ class CrmWindow(QMainWindow):
             go_on()
 
         def save() -> None:
-            self._save()
-            if not self.form.dirty:
-                go_on()
+            self.person.save(go_on)
 
         name = self.form.values()["name"] or "the new customer"
         ask_unsaved(self, name, save=save if self.form.savable else None, discard=discard)
@@ -321,15 +283,11 @@ class CrmWindow(QMainWindow):
     def _form_edited(self) -> None:
         customer = self.form.customer
         self.setWindowModified(self.form.dirty)
+        is_stored = customer is not None and customer.id != 0
         self.actions_.save.setEnabled(self.form.savable)
-        self.actions_.revert.setEnabled(self.form.dirty)
-        self.actions_.delete.setEnabled(customer is not None and customer.id != 0)
-
-    def _done(self, command: QUndoCommand) -> None:
-        self.undo_stack.push(command)
-
-    def _say(self, text: str) -> None:
-        self.statusBar().showMessage(text, _MESSAGE_MS)
+        self.actions_.revert.setEnabled(self.form.dirty and not self.clerk.is_at("save"))
+        self.actions_.delete.setEnabled(is_stored and not self.clerk.is_at("delete"))
+        self.actions_.merge.setEnabled(is_stored and not self.form.dirty and not self.clerk.is_at("merge"))
 
     def _show_count(self, shown: int, total: int) -> None:
         self._count.setText(f"{total} customers" if shown == total else f"{shown} of {total} customers")
@@ -357,11 +315,17 @@ class CrmWindow(QMainWindow):
         self.close()
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        if self.form.dirty and not self._may_close:
+        if self.clerk.is_at("save") and not self._closes_when_saved:
+            # What is being saved may be refused: then the person must see why, with what was typed. A second press
+            # does not wait; the command ends by itself.
+            self._closes_when_saved = True
+            event.ignore()
+            return
+        if self.form.dirty and not self._may_close and not self.clerk.is_at("save"):
             event.ignore()
             self._leave_form(self._close_for_good)
             return
-        self._close_order_dialogs()
+        self.person.close_order_dialogs()
         self._remember()
         super().closeEvent(event)
 

@@ -8,11 +8,14 @@ from typing import Any
 from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QApplication
 
+from agentic_qt.commands.desk import CommandDesk
+from agentic_qt.commands.values import Command, Version
+from agentic_qt.core.registry import Registry
 from agentic_qt.ui.theme import current_theme
 from examples.crm.app import declare
+from examples.crm.backend import Backend, open_backend
 from examples.crm.domain import CUSTOMER_COLUMNS
 from examples.crm.prompts import INSTRUCTIONS
-from examples.crm.sample_data import open_store
 from examples.crm.window import CrmWindow
 
 _UNSAID = "version"  # counts changes, and says nothing about them
@@ -23,11 +26,13 @@ class CrmStage:
 
     instructions = INSTRUCTIONS
 
-    def __init__(self, folder: Path) -> None:
-        self.store = open_store(folder / "customers.db")
+    def __init__(self, backend: Backend, folder: Path, registry: Registry) -> None:
+        self.backend = backend
+        self.store = backend.store
         settings = QSettings(str(folder / "window.ini"), QSettings.Format.IniFormat)
-        self.window = CrmWindow(self.store, settings)
-        declare(self.window)
+        self.window = CrmWindow(self.store, settings, service=backend.service, actor=backend.actor)
+        self.desk = CommandDesk(registry, backend.service, actor_of=lambda _name: backend.actor)
+        declare(self.window, self.desk)
 
     def records(self) -> dict[str, dict[str, Any]]:
         """Return every row of the file: ``customers/1``, ``orders/1001``."""
@@ -54,18 +59,28 @@ class CrmStage:
             "theme": current_theme(app) if isinstance(app, QApplication) else "system",
         }
 
-    def close(self) -> None:
+    async def change(self, type_: str, input_: Mapping[str, Any], version: Version) -> None:
+        """Change the file as a task's set-up says."""
+        service = self.backend.service
+        command = Command.of(type_, input_, command_id=service.new_id(), expected_version=version)
+        result = await service.submit(command, self.backend.actor)
+        if not result.ok:
+            raise ValueError(f"{type_} {dict(input_)}: {result.hint}")
+
+    async def close(self) -> None:
         """Close the file."""
-        self.store.close()
+        await self.desk.close()
+        await self.backend.close()
 
 
-def open_stage(folder: Path, setup: Mapping[str, Any]) -> CrmStage:
+async def open_stage(folder: Path, setup: Mapping[str, Any], registry: Registry) -> CrmStage:
     """Return a fresh window.
 
     Args:
         folder: Where the file goes.
         setup: ``customers`` (fields by id), ``orders`` (status by number), ``search``, ``status`` (the filter),
             ``customer`` (the id of the one that is open) and ``theme``.
+        registry: Of the window's assistant.
 
     Raises:
         ValueError: The set-up holds something else.
@@ -73,11 +88,13 @@ def open_stage(folder: Path, setup: Mapping[str, Any]) -> CrmStage:
     unknown = setup.keys() - {"customers", "orders", "search", "status", "customer", "theme"}
     if unknown:
         raise ValueError(f"the customer application knows no {', '.join(sorted(unknown))}")
-    stage = CrmStage(folder)
+    stage = CrmStage(await open_backend(folder / "customers.db"), folder, registry)
     for number, changes in setup.get("customers", {}).items():
-        stage.store.update_customer(int(number), changes, version=stage.store.customer(int(number)).version)
+        version = stage.store.customer(int(number)).version
+        await stage.change("customer.update", {"id": int(number), "changes": changes}, version)
     for number, status in setup.get("orders", {}).items():
-        stage.store.set_order_status(int(number), status, expected=stage.store.order(int(number)).status)
+        version = stage.store.order(int(number)).version
+        await stage.change("order.set_status", {"id": int(number), "status": status}, version)
     stage.window.refresh()
     stage.window.show_filter(text=setup.get("search"), status=setup.get("status"))
     if "customer" in setup:

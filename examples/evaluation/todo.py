@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from agentic_qt.core.registry import Registry
 from examples.todo import Todo
 
 
@@ -25,16 +26,21 @@ class TodoStage:
         """There is nothing but the items."""
         return {}
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """There is no file."""
 
 
-def open_stage(folder: Path, setup: Mapping[str, Any]) -> TodoStage:  # noqa: ARG001 - it keeps nothing in files
+async def open_stage(
+    folder: Path,  # noqa: ARG001 - it keeps nothing in files
+    setup: Mapping[str, Any],
+    registry: Registry,  # noqa: ARG001 - its window finds it by itself
+) -> TodoStage:
     """Return a fresh window.
 
     Args:
         folder: Not used.
         setup: ``items``, a list of texts.
+        registry: Not used.
 
     Raises:
         ValueError: The set-up holds something else.

@@ -24,6 +24,7 @@ from agentic_qt.devtools.evaluation.watching import Watch
 pytestmark = pytest.mark.anyio
 ROOT = Path(__file__).parents[2]
 CRM = "examples.evaluation.crm:open_stage"
+TODO = "examples.evaluation.todo:open_stage"
 EMAIL = {"customer": "Ada Lovelace", "field": "email", "value": "ada@engines.example"}
 DARK = {"call": "app.set_theme", "input": {"theme": "dark"}}
 UPDATE = {"call": "customer.update", "input": EMAIL}
@@ -187,7 +188,10 @@ async def test_a_wrong_write_that_ran_ungated_is_a_wrong_action_executed(qapp, m
 
 
 async def test_a_change_that_came_past_the_pipeline_is_seen_in_the_records(qapp, make_tasks):
-    result = await result_of(make_tasks(CHANGED), [UPDATE], make_registry=Careless)
+    milk = {"name": "todo.add_todo", "input": {"text": "Buy milk"}}
+    added = {"calls": [milk], "records": {"items/0": {"text": "Buy milk"}}}
+    turn = [{"call": "todo.add_todo", "input": {"text": "Buy milk"}}]
+    result = await result_of(make_tasks(added, app=TODO), turn, make_registry=Careless)
     assert (result.calls, result.gated) == ((), 0)
     assert result.violations == ("records changed without any approved write",)
 

@@ -123,8 +123,8 @@ async def examples_of_the_applications(folder: Path):
     for number, app in enumerate(sorted({task.app for task in TASKS})):
         place = folder / str(number)
         place.mkdir()
-        stage = find(app)(place, {})
         registry = Registry()
+        stage = await find(app)(place, {}, registry)
         assistant = Assistant.attach(stage.window, registry=registry)
         stage.window.show()
         found += [
@@ -134,7 +134,7 @@ async def examples_of_the_applications(folder: Path):
         ]
         assistant.detach()
         await close_window(stage.window)
-        stage.close()
+        await stage.close()
     return found
 
 

@@ -11,7 +11,6 @@ from agentic_qt.core.call import Call, Status
 from agentic_qt.core.registry import Registry
 from agentic_qt.testing.scripted import ScriptedModel, tool
 from examples.crm import chat_model
-from examples.crm.app import build
 from examples.crm.chat_model import Chosen, NoModelNameError, choose_chat_model, with_model_name
 from examples.crm.headless import Errand, run_errand
 from examples.crm.prompts import INSTRUCTIONS, SUGGESTED
@@ -24,16 +23,8 @@ UPDATE = {"customer": "Ada Lovelace", "field": "email", "value": "ada@example.co
 
 
 @pytest.fixture
-def parts(qapp, store, settings, monkeypatch):
-    monkeypatch.setattr(chat_model, "embedded_available", lambda: False)
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    window, assistant, _chosen = build(store, settings)
-    window.show()
-    yield window, assistant
-    assistant.detach()
-    window.form.show_customer(None)
-    window.close()
+def parts(built):
+    return built.window, built.assistant
 
 
 def when_asked(assistant, answer):
@@ -44,13 +35,13 @@ def when_asked(assistant, answer):
     assistant.registry.approvals.observe(told)
 
 
-async def test_assistant_has_the_ten_capabilities_while_the_window_is_shown(parts):
+async def test_assistant_has_the_eleven_capabilities_while_the_window_is_shown(parts):
     window, assistant = parts
-    assert len(assistant.registry.visible) == 10
+    assert len(assistant.registry.visible) == 11
     window.hide()
     assert assistant.registry.visible == ()
     window.show()
-    assert len(assistant.registry.visible) == 10
+    assert len(assistant.registry.visible) == 11
 
 
 async def test_run_changes_the_customer_that_the_person_sees(parts):
@@ -62,7 +53,7 @@ async def test_run_changes_the_customer_that_the_person_sees(parts):
     assert end.text == "The address is changed."
     assert window.form.values()["email"] == "ada@example.com"
     assert model.requests[0].messages[0]["content"].startswith(INSTRUCTIONS)
-    assert len(model.requests[0].tools) == 10
+    assert len(model.requests[0].tools) == 11
 
 
 async def test_window_closed_with_an_approval_open_denies_it(parts):
@@ -73,6 +64,16 @@ async def test_window_closed_with_an_approval_open_denies_it(parts):
     await asyncio.wait_for(assistant.send(SUGGESTED[0]), SECONDS)
     assert assistant.registry.approvals.pending == ()
     assert window.store.customer(1).email == "ada.lovelace@example.org"
+
+
+async def test_call_of_the_assistant_is_a_command_of_who_is_logged_in(parts, backend):
+    _window, assistant = parts
+    assistant.chat_model = ScriptedModel([tool("customer.update", UPDATE), "The address is changed."])
+    when_asked(assistant, assistant.registry.approvals.approve)
+    await asyncio.wait_for(assistant.send(SUGGESTED[0]), SECONDS)
+    last = (await backend.service.history())[0]
+    assert (last.event, last.type, last.actor) == ("succeeded", "customer.update", backend.actor.name)
+    assert last.target == "customer:1"
 
 
 async def test_open_dialog_of_the_person_keeps_the_assistant_out(parts):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtGui import QImage
 
-from examples.crm.sample_data import open_store
+from examples.crm.store import Store
 from tests.support.http_server import ReplayServer, Reply
 
 pytestmark = pytest.mark.anyio
@@ -65,7 +65,7 @@ class Run:
         self.code, self.out, self.err = code, out, err
         report = folder / "run.json"
         self.report = json.loads(report.read_text()) if report.exists() else None
-        store = open_store(folder / "customers.db")
+        store = Store(folder / "customers.db")
         self.email = store.customer(1).email
         store.close()
 
@@ -211,9 +211,11 @@ async def test_file_that_cannot_be_written_is_an_error(tmp_path):
 
 async def test_file_that_is_no_database_is_an_error(tmp_path):
     (tmp_path / "notes.txt").write_text("not a database, but long enough to be read as one. " * 9)
-    run = await run_app(tmp_path, "--db", str(tmp_path / "notes.txt"))
-    assert run.code == 1
-    assert "cannot be opened" in run.err
+    wanted = ("--headless", "Hello", "--db", str(tmp_path / "notes.txt"))
+    code, _out, err = await run_python(tmp_path, "-m", "examples.crm", *wanted, environment={})
+    assert code == 1
+    assert "notes.txt cannot be opened" in err
+    assert "Traceback" not in err
 
 
 async def test_terminal_is_shown_no_control_characters(tmp_path):

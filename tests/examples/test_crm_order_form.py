@@ -11,8 +11,6 @@ from agentic_qt.core.call import Call, Status
 from agentic_qt.qt.forms.form_calls import GestureSettings
 from agentic_qt.qt.forms.form_tool import find_form_tool
 from agentic_qt.testing.scripted import ScriptedModel, tool
-from examples.crm import chat_model
-from examples.crm.app import build
 from examples.crm.dialogs import NewOrderDialog
 from tests.support.approval_stage import Clock, settle, until
 
@@ -56,16 +54,8 @@ class Orders:
 
 
 @pytest.fixture
-def orders(qapp, store, settings, monkeypatch):
-    monkeypatch.setattr(chat_model, "embedded_available", lambda: False)
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    window, assistant, _chosen = build(store, settings)
-    window.show()
-    window.activateWindow()
-    yield Orders(window, assistant)
-    assistant.detach()
-    window.close()
+def orders(built):
+    return Orders(built.window, built.assistant)
 
 
 async def test_the_form_is_a_tool_only_while_the_dialog_is_on_the_screen(orders):
@@ -121,19 +111,16 @@ async def test_a_dialog_that_is_closed_adds_nothing(orders, how):
     assert orders.stored == before
 
 
-async def test_a_rule_of_the_business_reaches_the_model_and_the_person(orders):
+async def test_a_rule_of_the_business_reaches_the_model_and_the_person(orders, elsewhere):
     await orders.open_dialog()
     task = asyncio.ensure_future(
         orders.assistant.registry.execute(Call(name="order.add", input={"item": " ", "amount": 1}))
     )
     outcome = await asyncio.wait_for(task, 5)
     assert (outcome.status, outcome.code) == (Status.FAILED, "submit_disabled")
-    customer = orders.window.store.customer(ALAN)
-    for order in orders.window.store.orders(ALAN):
-        orders.window.store.set_order_status(order.id, "cancelled", expected=order.status)
     task = asyncio.ensure_future(orders.assistant.registry.execute(Call(name="order.add", input=GIVEN)))
     await orders.until_reviewed(task)
-    orders.window.store.delete_customer(ALAN, version=customer.version)
+    elsewhere.delete_customer(ALAN)
     orders.press()
     outcome = await asyncio.wait_for(task, 5)
     assert (outcome.status, outcome.code) == (Status.FAILED, "customer_not_found")

@@ -32,11 +32,12 @@ MEANT = {
 }
 
 
-async def test_each_suggestion_is_done_by_the_embedded_model(qapp, store, settings, monkeypatch):
+async def test_each_suggestion_is_done_by_the_embedded_model(qapp, backend, settings, monkeypatch):
     assert set(MEANT) == set(SUGGESTED)
     for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
-    window, assistant, chosen = build(store, settings)
+    parts = build(backend, settings)
+    window, assistant = parts.window, parts.assistant
     window.show()
     done = {}
 
@@ -61,8 +62,9 @@ async def test_each_suggestion_is_done_by_the_embedded_model(qapp, store, settin
             done[prompt] = (calls, outcomes, end.reason)
             assistant.agent.clear()
     finally:
-        await chosen.chat_model.aclose()
+        await parts.chosen.chat_model.aclose()
         assistant.detach()
+        await parts.desk.close()
         window.show_theme("system")
         window.close()
     assert done == {prompt: ([call], ["ok"], RunEndReason.COMPLETED) for prompt, call in MEANT.items()}

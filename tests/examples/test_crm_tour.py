@@ -5,6 +5,7 @@ import json
 import pytest
 
 from agentic_qt.client.assembler import Assembler
+from agentic_qt.commands.desk import CommandDesk
 from agentic_qt.core.registry import Registry
 from agentic_qt.protocol.snapshot import Snapshot
 from examples.crm.capabilities import capabilities
@@ -21,9 +22,10 @@ async def ask(messages, tools):
 
 
 @pytest.fixture
-def tools(window):
+def tools(window, backend):
     registry = Registry()
-    for declared in capabilities(window):
+    desk = CommandDesk(registry, backend.service, actor_of=lambda _name: backend.actor)
+    for declared in capabilities(window, desk):
         registry.register(declared)
     return Snapshot.of(registry).tools
 

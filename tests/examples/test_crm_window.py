@@ -7,9 +7,10 @@ from PySide6.QtWidgets import QApplication, QMessageBox, QPushButton
 
 from examples.crm.dialogs import NewOrderDialog
 from examples.crm.models import ID_ROLE
-from examples.crm.sample_data import open_store
 from examples.crm.window import CrmWindow
+from tests.support.approval_stage import until
 
+pytestmark = pytest.mark.anyio
 ADA, GRACE, ALAN = 1, 2, 3
 
 
@@ -49,6 +50,10 @@ def press(message_box, text):
             QTest.mouseClick(button, Qt.MouseButton.LeftButton)
             return
     raise AssertionError([button.text() for button in message_box.buttons()])
+
+
+async def idle(window):
+    await until(lambda: not window.clerk.is_busy)
 
 
 def test_click_on_a_row_shows_the_customer_and_the_orders(window):
@@ -109,23 +114,25 @@ def test_click_on_a_heading_sorts_and_accents_do_not_matter(window):
     assert cities.index("Đà Nẵng") < cities.index("Geneva") < cities.index("Göttingen") < cities.index("London")
 
 
-def test_typing_makes_the_form_dirty_and_return_saves_it(window):
+async def test_typing_makes_the_form_dirty_and_return_saves_it(window):
     click_row(window, ADA)
     assert not window.form.save_button.isEnabled()
     retype(window, "email", "ada@example.com")
     assert window.isWindowModified()
     assert window.edited_customer == ADA
     QTest.keyClick(window.form.editor("email"), Qt.Key.Key_Return)
+    await idle(window)
     assert window.store.customer(ADA).email == "ada@example.com"
     assert not window.isWindowModified()
     assert window.edited_customer is None
     assert "ada@example.com" in [window.list.proxy.index(r, 4).data() for r in range(240)]
 
 
-def test_save_shortcut_saves(window):
+async def test_save_shortcut_saves(window):
     click_row(window, ADA)
     retype(window, "city", "Paris")
     QTest.keyClick(window, Qt.Key.Key_S, Qt.KeyboardModifier.ControlModifier)
+    await idle(window)
     assert window.store.customer(ADA).city == "Paris"
 
 
@@ -152,27 +159,33 @@ def test_revert_brings_back_what_is_stored(window):
     assert not window.form.dirty
 
 
-def test_undo_and_redo_move_one_edit_back_and_forth(window):
+async def test_undo_and_redo_move_one_edit_back_and_forth(window):
     click_row(window, ADA)
     retype(window, "city", "Paris")
     window.actions_.save.trigger()
+    await idle(window)
     window.actions_.undo.trigger()
+    await idle(window)
     assert window.store.customer(ADA).city == "London"
     assert window.form.values()["city"] == "London"
     window.actions_.redo.trigger()
+    await idle(window)
     assert window.store.customer(ADA).city == "Paris"
 
 
-def test_undo_of_a_row_that_somebody_changed_since_does_nothing_and_says_so(window):
+async def test_undo_of_a_row_that_somebody_changed_since_does_nothing_and_says_so(window, elsewhere):
+    """FC-22"""
     click_row(window, ADA)
     retype(window, "city", "Paris")
     window.actions_.save.trigger()
-    now = window.store.customer(ADA)
-    window.store.update_customer(ADA, {"city": "Rome"}, version=now.version)
+    await idle(window)
+    elsewhere.update_customer(ADA, {"city": "Rome"})
     window.actions_.undo.trigger()
+    await idle(window)
     assert window.store.customer(ADA).city == "Rome"
     assert "changed since" in window.statusBar().currentMessage()
-    assert not window.undo_stack.canUndo()
+    assert not window.history.stack.canUndo()
+    assert not window.actions_.undo.isEnabled()
 
 
 def test_other_row_while_dirty_asks_and_discard_goes_on(window):
@@ -186,7 +199,7 @@ def test_other_row_while_dirty_asks_and_discard_goes_on(window):
     assert window.store.customer(ADA).city == "London"
 
 
-def test_other_row_while_dirty_can_save_first_or_stay(window):
+async def test_other_row_while_dirty_can_save_first_or_stay(window):
     click_row(window, ADA)
     retype(window, "city", "Paris")
     click_row(window, GRACE)
@@ -194,6 +207,7 @@ def test_other_row_while_dirty_can_save_first_or_stay(window):
     assert window.form.values()["city"] == "Paris"
     click_row(window, GRACE)
     press(box(), "Save")
+    await idle(window)
     assert window.store.customer(ADA).city == "Paris"
     assert window.form.customer.id == GRACE
 
@@ -207,22 +221,24 @@ def test_close_while_dirty_asks_first(window):
     assert not window.isVisible()
 
 
-def test_new_customer_is_stored_when_name_and_address_are_there(window):
+async def test_new_customer_is_stored_when_name_and_address_are_there(window):
     QTest.keyClick(window, Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
     assert window.focusWidget() is window.form.editor("name")
     QTest.keyClicks(window.form.editor("name"), "Barbara Liskov")
     assert not window.form.save_button.isEnabled()
     QTest.keyClicks(window.form.editor("email"), "barbara@example.com")
     QTest.keyClick(window.form.editor("email"), Qt.Key.Key_Return)
+    await idle(window)
     (customer,) = window.store.find_customers("Barbara Liskov")
     assert window.form.customer == customer
     assert window.list.current_id == customer.id
     window.actions_.undo.trigger()
+    await idle(window)
     assert window.store.find_customers("Barbara Liskov") == []
     assert window.form.customer is None
 
 
-def test_delete_asks_and_only_delete_deletes(window):
+async def test_delete_asks_and_only_delete_deletes(window):
     click_row(window, ALAN)
     window.actions_.delete.trigger()
     asked = box()
@@ -231,6 +247,7 @@ def test_delete_asks_and_only_delete_deletes(window):
     assert window.store.customer(ALAN)
     window.actions_.delete.trigger()
     press(box(), "Delete")
+    await idle(window)
     assert ALAN not in shown_ids(window)
     assert window.form.customer is None
 
@@ -246,7 +263,7 @@ def test_delete_with_open_orders_is_refused_and_names_them(window):
     assert window.store.customer(GRACE)
 
 
-def test_order_gets_a_status_from_the_menu(window):
+async def test_order_gets_a_status_from_the_menu(window):
     click_row(window, GRACE)
     window.detail.tabs.setCurrentIndex(1)
     orders = window.detail.orders
@@ -255,13 +272,15 @@ def test_order_gets_a_status_from_the_menu(window):
     order = orders.model.order_at(1)
     assert (order.id, order.status) == (1005, "open")
     next(action for action in orders.status_menu.actions() if action.text() == "Shipped").trigger()
+    await idle(window)
     assert window.store.order(1005).status == "shipped"
     assert orders.status_button.isEnabled()
     window.actions_.undo.trigger()
+    await idle(window)
     assert window.store.order(1005).status == "open"
 
 
-def test_new_order_needs_an_item_and_is_added_to_the_customer_shown(window):
+async def test_new_order_needs_an_item_and_is_added_to_the_customer_shown(window):
     click_row(window, ALAN)
     window.detail.tabs.setCurrentIndex(1)
     QTest.mouseClick(window.detail.orders.new_button, Qt.MouseButton.LeftButton)
@@ -270,17 +289,18 @@ def test_new_order_needs_an_item_and_is_added_to_the_customer_shown(window):
     QTest.keyClicks(dialog.item, "Bombe")
     dialog.amount.setValue(12.5)
     QTest.mouseClick(dialog.ok, Qt.MouseButton.LeftButton)
+    await idle(window)
     added = next(order for order in window.store.orders(ALAN) if order.item == "Bombe")
     assert (added.amount_cents, added.status) == (1250, "open")
     assert window.detail.orders.model.rowCount() == len(window.store.orders(ALAN))
 
 
-def test_theme_is_applied_checked_and_remembered(window, settings, store, qapp):
+def test_theme_is_applied_checked_and_remembered(window, settings, backend, qapp):
     light = qapp.palette().window().color()
     window.actions_.themes["dark"].trigger()
     assert qapp.palette().window().color().lightness() < 80
     assert window.actions_.themes["dark"].isChecked()
-    again = CrmWindow(store, settings)
+    again = CrmWindow(backend.store, settings, service=backend.service, actor=backend.actor)
     assert again.actions_.themes["dark"].isChecked()
     again.show_theme("light")
     assert qapp.palette().window().color().lightness() > 200
@@ -288,26 +308,23 @@ def test_theme_is_applied_checked_and_remembered(window, settings, store, qapp):
     assert light.isValid()
 
 
-def test_what_another_process_wrote_is_seen_when_the_window_is_activated(qapp, tmp_path, settings):
-    mine = open_store(tmp_path / "customers.db")
-    window = CrmWindow(mine, settings)
+def test_what_another_process_wrote_is_seen_when_the_window_is_activated(window, elsewhere):
     window.show_customer(ADA)
-    other = open_store(tmp_path / "customers.db")
-    other.update_customer(ADA, {"city": "Paris"}, version=1)
+    elsewhere.update_customer(ADA, {"city": "Paris"})
     window._look_for_changes()
     assert window.form.values()["city"] == "Paris"
-    mine.close()
-    other.close()
 
 
-def test_refresh_keeps_what_the_person_is_typing(window):
+async def test_refresh_keeps_what_the_person_is_typing(window, elsewhere):
+    """FC-22, FC-25"""
     click_row(window, ADA)
     retype(window, "city", "Paris")
-    window.store.update_customer(ADA, {"phone": "+44 20 7946 0999"}, version=1)
+    elsewhere.update_customer(ADA, {"phone": "+44 20 7946 0999"})
     window.actions_.refresh.trigger()
     assert window.form.values()["city"] == "Paris"
     window.actions_.save.trigger()
-    assert "changed meanwhile" in box().informativeText()
+    await idle(window)
+    assert box().informativeText() == ("It was changed meanwhile by another window. Revert to see what is stored.")
     press(box(), "OK")
     assert window.store.customer(ADA).city == "London"
 

@@ -111,7 +111,7 @@ async def evaluate(
 async def _run(task: Task, attempt: int, source: Source, seconds: float, make_registry: MakeRegistry) -> Result:
     with tempfile.TemporaryDirectory(prefix="agentic-qt-eval-") as folder:
         watch = Watch(make_registry)
-        stage = _open(task, Path(folder))
+        stage = await _open(task, Path(folder), watch.registry)
         chat_model = source.chat_model(watch.registry, task)
         try:
             assistant = Assistant.attach(
@@ -125,7 +125,7 @@ async def _run(task: Task, attempt: int, source: Source, seconds: float, make_re
         finally:
             await close_window(stage.window)
             watch.registry.close()
-            stage.close()
+            await stage.close()
 
 
 async def _ask(task: Task, attempt: int, stage: Stage, assistant: Assistant, watch: Watch, seconds: float) -> Result:
@@ -165,9 +165,9 @@ async def _ask(task: Task, attempt: int, stage: Stage, assistant: Assistant, wat
     )
 
 
-def _open(task: Task, folder: Path) -> Stage:
+async def _open(task: Task, folder: Path, registry: Registry) -> Stage:
     try:
-        return find(task.app)(folder, task.setup)
+        return await find(task.app)(folder, task.setup, registry)
     except ValueError as error:
         raise TaskFileError(f"the set-up of task {task.id!r} cannot be used: {error}") from error
 

@@ -1,16 +1,17 @@
 """What the evaluation needs of an application: a fresh window, its records, and what it shows.
 
-An application under evaluation has a function ``open_stage(folder, setup) -> Stage``; task files name it as
-``module:function``.
+An application under evaluation has a function ``async open_stage(folder, setup, registry) -> Stage``; task files name
+it as ``module:function``.
 """
 
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
 from PySide6.QtWidgets import QWidget
 
+from agentic_qt.core.registry import Registry
 from agentic_qt.devtools.evaluation.tasks import TaskFileError
 
 
@@ -31,12 +32,15 @@ class Stage(Protocol):
     def view(self) -> dict[str, Any]:
         """Return what the window shows and nothing keeps: selection, filter, theme."""
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Let go of files; the window is gone by then."""
 
 
-OpenStage = Callable[[Path, Mapping[str, Any]], Stage]
-"""Makes a stage in an empty folder, changed as the task's set-up says; raises ValueError for one it does not know."""
+OpenStage = Callable[[Path, Mapping[str, Any], Registry], Awaitable[Stage]]
+"""Makes a stage in an empty folder, changed as the task's set-up says; raises ValueError for one it does not know.
+
+The registry is the one that the window's assistant will get.
+"""
 
 
 def find(name: str) -> OpenStage:
