@@ -143,6 +143,8 @@ def is_known(words: list[str], dev: ModuleType) -> bool:
             return speaks(_COMMANDS[command][0], arguments)
         case ["agentic-qt", command]:
             return command in ("--help", "--version")
+        case ["python", "-m", "examples.crm", *arguments]:
+            return dev_takes("demo", arguments)
         case ["python", "-m", module, *arguments]:
             return speaks(module, arguments)
         case ["cd" | "git", *_]:

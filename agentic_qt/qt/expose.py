@@ -6,7 +6,7 @@ from typing import Any, Unpack
 import shiboken6
 from PySide6.QtCore import QObject
 
-from agentic_qt.core.capability import Risk
+from agentic_qt.core.capability import Capability, Risk
 from agentic_qt.core.errors import DeclarationError
 from agentic_qt.core.registration import Declared, Registration
 from agentic_qt.core.registry import Registry
@@ -68,6 +68,22 @@ def expose(
         available=None if available is None else function_of(_callable(owner, available)),
         preview=None if preview is None else function_of(_callable(owner, preview), bind=bind),
     )
+    return expose_capability(owner, capability, registry=registry)
+
+
+def expose_capability(owner: QObject, capability: Capability, *, registry: Registry | None = None) -> Exposed:
+    """Let a capability that was made elsewhere live as long as `owner`, and be available when `owner` is.
+
+    Its target, when it has none, and its availability become the owner's, as in `expose`.
+
+    Args:
+        owner: Whose life, visibility and enabled state count.
+        capability: Such as one of `agentic_qt.commands.capability.command_capability`.
+        registry: Where to register; None: that of the nearest window that has an assistant, waited for if need be.
+
+    Raises:
+        DeclarationError: It is malformed.
+    """
     Declared(capability)
     binder = binder_of(owner, registry)
     binding = binder.add(capability)

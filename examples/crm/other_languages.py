@@ -80,7 +80,7 @@ IN_OTHER_LANGUAGES: dict[str, Examples] = {
         (f"删除{_YANG}", {"customer": _YANG}),
     ),
     "customer.merge": (
-        (f"Gộp {_BINH} vào Grace Hopper", {"customer": _BINH, "into": "Grace Hopper"}),
+        ("Gộp khách hàng Tim Berners vào Marie Curie", {"customer": "Tim Berners", "into": "Marie Curie"}),
         (f"把{_WEI}合并到{_YANG}", {"customer": _WEI, "into": _YANG}),
     ),
 }

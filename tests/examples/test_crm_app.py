@@ -11,6 +11,8 @@ from agentic_qt.core.call import Call, Status
 from agentic_qt.core.registry import Registry
 from agentic_qt.testing.scripted import ScriptedModel, tool
 from examples.crm import chat_model
+from examples.crm.app import build
+from examples.crm.backend import open_backend
 from examples.crm.chat_model import Chosen, NoModelNameError, choose_chat_model, with_model_name
 from examples.crm.headless import Errand, run_errand
 from examples.crm.prompts import INSTRUCTIONS, SUGGESTED
@@ -173,3 +175,37 @@ async def test_endpoint_that_tells_no_model_is_answered_with_what_to_set(replies
     if not replies:  # nobody listens there any more
         with pytest.raises(NoModelNameError, match="could not be asked"):
             await with_model_name({"OPENAI_BASE_URL": url})
+
+
+async def test_delete_of_the_assistant_that_is_executing_when_everything_is_closed_is_stored(
+    qapp, path, settings, monkeypatch
+):
+    monkeypatch.setattr(chat_model, "embedded_available", lambda: False)
+    backend = await open_backend(path)
+    parts = build(backend, settings, {})
+    parts.window.show()
+    started = asyncio.Event()
+    submit = backend.service.submit
+
+    async def slow(command, actor):
+        started.set()
+        await asyncio.sleep(0)
+        return await submit(command, actor)
+
+    monkeypatch.setattr(backend.service, "submit", slow)
+    when_asked(parts.assistant, parts.assistant.registry.approvals.approve)
+    call = Call(name="customer.delete", input={"customer": "Alan Turing"}, actor=backend.actor.name)
+    running = asyncio.ensure_future(parts.assistant.registry.execute(call))
+    await asyncio.wait_for(started.wait(), SECONDS)
+    parts.window.close()
+    parts.assistant.detach()
+    await parts.desk.close()
+    await asyncio.wait_for(running, SECONDS)
+    await backend.close()
+    again = await open_backend(path)
+    try:
+        assert [entry.event for entry in await again.service.history(type_="customer.delete")] == ["succeeded"]
+        assert len(again.store.customers()) == 239
+        assert await again.own.proposals.open() == ()
+    finally:
+        await again.close()

@@ -8,8 +8,9 @@ from PySide6.QtUiTools import QUiLoader
 from PySide6.QtWidgets import QLabel, QLineEdit, QMainWindow, QWidget
 
 from agentic_qt.core.call import Call, Status
+from agentic_qt.core.capability import Capability
 from agentic_qt.core.errors import DeclarationError
-from agentic_qt.qt.expose import expose
+from agentic_qt.qt.expose import expose, expose_capability
 from agentic_qt.qt.mixin import capability
 from agentic_qt.qt.scope import provide
 
@@ -140,3 +141,34 @@ async def test_a_method_of_a_c_plus_plus_class_is_exposed_with_a_schema_of_its_o
     label.show()
     expose(label, "text", name="label.text", risk="read", schema={"type": "object"}, description="The text.")
     assert (await registry.execute(Call(name="label.text"))).data == "hello"
+
+
+@pytest.mark.anyio
+async def test_a_capability_made_elsewhere_lives_and_dies_with_a_widget(registry, delete):
+    window = QMainWindow()
+    provide(window, registry)
+    field = QLineEdit("Hanoi")
+    field.setObjectName("city")
+    window.setCentralWidget(field)
+    made = Capability(
+        name="city.read",
+        description="Read the city.",
+        input_schema={"type": "object", "properties": {}, "additionalProperties": False},
+        risk="read",
+        handler=lambda: "read",
+    )
+    exposed = expose_capability(field, made)
+    assert exposed.registration is None
+    window.show()
+    assert exposed.registration.target_id == "city"
+    assert (await registry.execute(Call(name="city.read", input={}))).data == "read"
+    field.setEnabled(False)
+    assert (await registry.execute(Call(name="city.read", input={}))).status is Status.UNAVAILABLE
+    delete(field)
+    assert registry.registrations == ()
+
+
+def test_a_malformed_capability_is_refused_when_it_is_exposed(qapp):
+    made = Capability(name="Not a name", description="x", input_schema={}, risk="read", handler=lambda: None)
+    with pytest.raises(DeclarationError):
+        expose_capability(QWidget(), made)
