@@ -67,6 +67,7 @@ LAZY = {
     ("agentic_qt/client/key_store.py", "_backend"): "optional extra",
     ("agentic_qt/client/openai.py", "_load"): "openai takes half a second to import",
     ("agentic_qt/client/local_server.py", "_serve"): "optional extra",
+    ("agentic_qt/commands/migrate.py", "_upgrade"): "Alembic, for stores of an earlier version",
     ("agentic_qt/devtools/commands_command.py", "_application"): "module:factory of the command line",
     ("agentic_qt/devtools/lint_command.py", "lint_class"): "module:Class of the command line",
     ("agentic_qt/qt/later.py", "__getattr__"): "PEP 562: hints and docstrings, for declarations without a schema",

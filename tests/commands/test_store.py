@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import sys
 import types
 from pathlib import Path
 from typing import Any
@@ -9,13 +10,16 @@ from typing import Any
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine
 
 from agentic_qt.commands.errors import CommandError
 from agentic_qt.commands.library import SqliteLibrary, choose_library
+from agentic_qt.commands.migrate import REVISIONS
 from agentic_qt.commands.service import CommandService
 from agentic_qt.commands.store import data_folder_url
 from agentic_qt.commands.tables import metadata
+from agentic_qt.commands.upgrade import configuration
 from tests.support.command_kit import ANN, Inspector, add_entry, make_service
 
 pytestmark = pytest.mark.anyio
@@ -81,6 +85,27 @@ async def test_the_migrations_make_the_tables_of_the_code(url: str) -> None:
                 return list(compare_metadata(context, metadata))
 
         assert await service._io(differences) == []
+
+
+def test_the_revisions_that_are_known_are_those_of_the_scripts() -> None:
+    scripts = ScriptDirectory.from_config(configuration())
+    assert tuple(reversed([script.revision for script in scripts.walk_revisions()])) == REVISIONS
+
+
+async def test_a_store_of_this_version_is_opened_without_loading_alembic(sqlite_url: str) -> None:
+    async with make_service(sqlite_url):
+        pass
+    code = """
+import asyncio, sys
+from agentic_qt.commands.service import CommandService
+async def main():
+    async with CommandService(sys.argv[1]) as service:
+        assert (await service.status("a")).status == "not_found"
+asyncio.run(main())
+assert "alembic" not in sys.modules
+"""
+    ran = await asyncio.create_subprocess_exec(sys.executable, "-c", code, sqlite_url)
+    assert await asyncio.wait_for(ran.wait(), 60) == 0
 
 
 async def test_a_store_that_had_tables_is_backed_up_before_it_is_migrated(tmp_path: Path) -> None:
