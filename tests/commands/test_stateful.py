@@ -1,4 +1,4 @@
-"""Random histories of submit, status, abandon, resolve, settle, crash and clock: only what the table allows."""
+"""Random histories of submit, status, abandon, resolve, settle, crash, restart, clock: only what the table allows."""
 
 import asyncio
 import tempfile

@@ -57,8 +57,10 @@ def test_what_is_no_ui_file_is_wrong_usage(tmp_path, content):
 
 
 def test_the_costs_of_a_large_form_are_measured(qapp):
-    describing, filling = forms.measure(5)
+    describing, filling, *wide = forms.measure(5)
     assert (describing.unit, describing.limit, filling.limit) == ("ms", 5.0, 50.0)
     # Generous here, where other work shares the machine; the limits are judged by the benchmark on an idle one.
     assert 0 < describing.value < 10 * describing.limit
     assert 0 < filling.value < 10 * filling.limit
+    assert [row.name.split()[6] for row in wide] == ["groups", "lists,", "calendars,"]
+    assert all(0 < row.value < 20 * describing.limit for row in wide)

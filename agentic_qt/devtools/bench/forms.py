@@ -3,8 +3,26 @@
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
+from typing import Final
 
-from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QDateEdit, QFormLayout, QLineEdit, QSpinBox, QWidget
+import shiboken6
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QApplication,
+    QCalendarWidget,
+    QCheckBox,
+    QComboBox,
+    QDateEdit,
+    QFormLayout,
+    QGroupBox,
+    QLineEdit,
+    QListWidget,
+    QRadioButton,
+    QSpinBox,
+    QVBoxLayout,
+    QWidget,
+)
 
 from agentic_qt.devtools.bench.measuring import Row
 from agentic_qt.qt.forms.fill import fill
@@ -17,7 +35,7 @@ FILL_LIMIT_MS = 50.0
 
 def measure(rounds: int) -> list[Row]:
     """Measure a form with five kinds of fields in equal parts; the first description is not counted."""
-    application = QApplication.instance() or QApplication([])
+    _application = QApplication.instance() or QApplication([])
     form = make_form(FIELDS)
     synthesise(form)
     values = [_values(turn) for turn in range(2)]
@@ -37,17 +55,30 @@ def measure(rounds: int) -> list[Row]:
             limit=FILL_LIMIT_MS,
         ),
     ]
-    form.deleteLater()
-    application.sendPostedEvents()
+    forms = [form]
+    for kind, make in _WIDE.items():
+        forms.append(make_wide_form(FIELDS, make))
+        synthesise(forms[-1])
+        value = _median(partial(synthesise, forms[-1]), rounds)
+        rows.append(Row(name=f"describing a form of {FIELDS} {kind}, CPU", value=value, unit="ms"))
+    for made in forms:
+        shiboken6.delete(made)  # now, since no event loop turns, and it must go before the application
     return rows
+
+
+def make_wide_form(fields: int, make: Callable[[], QWidget]) -> QWidget:
+    """Return a form of so many fields of one kind, each of many widgets: the slowest forms that there are."""
+    form, layout = _empty_form()
+    for number in range(fields):
+        widget = make()
+        widget.setObjectName(f"field{number}")
+        layout.addRow(f"The field {number}:", widget)
+    return form
 
 
 def make_form(fields: int) -> QWidget:
     """Return a form of so many fields of five kinds, with labels."""
-    form = QWidget()
-    form.setProperty("toolName", "bench.form")
-    form.setProperty("toolDescription", "A large form")
-    layout = QFormLayout(form)
+    form, layout = _empty_form()
     for number in range(fields // 5):
         combo = QComboBox()
         for option in range(8):
@@ -57,6 +88,37 @@ def make_form(fields: int) -> QWidget:
             widget.setObjectName(f"{kind}{number}")
             layout.addRow(f"The {kind} of {number}:", widget)
     return form
+
+
+def _empty_form() -> tuple[QWidget, QFormLayout]:
+    form = QWidget()
+    form.setProperty("toolName", "bench.form")
+    form.setProperty("toolDescription", "A large form")
+    return form, QFormLayout(form)
+
+
+def _radio_group() -> QWidget:
+    box = QGroupBox("One of three")
+    layout = QVBoxLayout(box)
+    for name in ("one", "two", "three"):
+        button = QRadioButton(name)
+        button.setObjectName(name)
+        layout.addWidget(button)
+    return box
+
+
+def _list() -> QWidget:
+    items = QListWidget()
+    items.setSelectionMode(QAbstractItemView.SelectionMode.MultiSelection)
+    items.addItems([f"Item {number}" for number in range(8)])
+    return items
+
+
+_WIDE: Final[dict[str, Callable[[], QWidget]]] = {
+    "groups of radio buttons": _radio_group,
+    "lists": _list,
+    "calendars": QCalendarWidget,
+}
 
 
 def _values(turn: int) -> dict[str, object]:

@@ -7,6 +7,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QAbstractButton
 
 from agentic_qt.qt.forms.adapters.base import Adapter
+from agentic_qt.qt.forms.adapters.options import Option
 
 Dropping = Literal["unnamed", "mixed", "repeated", "unsupported"]
 """Why something that looks like a field is none: it has no name, its name stands for controls of different kinds,
@@ -19,17 +20,20 @@ class ButtonSet:
 
     Args:
         buttons: Those that can be used, in tree order.
-        values: What each stands for on the wire.
+        options: What each stands for on the wire, and what stands beside it.
         exclusive: At most one is checked.
         size: How many there are, those that cannot be used included.
-        labels: What stands beside each; None for nothing.
     """
 
     buttons: tuple[QAbstractButton, ...]
-    values: tuple[str, ...]
+    options: tuple[Option, ...]
     exclusive: bool
     size: int
-    labels: tuple[str | None, ...]
+
+    @property
+    def values(self) -> list[str]:
+        """What each button stands for on the wire."""
+        return [option.value for option in self.options]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

@@ -1,6 +1,8 @@
 """Fills a form as a user would, or not at all: everything is checked first, and any failure puts everything back."""
 
-from collections.abc import Iterable, Mapping
+import contextlib
+import logging
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -9,10 +11,13 @@ from PySide6.QtCore import QObject, Qt
 from PySide6.QtWidgets import QWidget
 
 from agentic_qt.qt.forms.fields import Field
-from agentic_qt.qt.forms.input_check import check_fields, check_one, normal_input, not_taken, vanished
+from agentic_qt.qt.forms.input_check import check_fields, check_one, normal_input, not_taken, raised, vanished
+from agentic_qt.qt.forms.slot_errors import SlotErrors
 from agentic_qt.qt.forms.walker import walk
+from agentic_qt.schema.canonical import pointer_token
 from agentic_qt.schema.issues import Issue
 
+_log = logging.getLogger("agentic_qt.qt.forms")
 _PASSES: Final = 3
 """Putting one field back may change another: country and state."""
 
@@ -68,13 +73,15 @@ class FillError(Exception):
 
     Args:
         code: ``invalid_input`` (the input is wrong: `issues`), ``not_taken`` (a widget did not take a valid value:
-            `issues` say the actual ones), ``form_changed`` (a field vanished or was disabled meanwhile).
+            `issues` say the actual ones), ``form_changed`` (a field vanished or was disabled meanwhile),
+            ``handler_error`` (the application's own code raised when a field was set: a slot, or an override).
         issues: All that is wrong, with JSON pointers.
         left: The keys of the fields that could not be put back; empty when the form holds what it held before.
     """
 
     def __init__(self, code: str, issues: tuple[Issue, ...], left: tuple[str, ...] = ()) -> None:
-        super().__init__("; ".join(f"{issue.pointer or 'the input'} {issue.message}" for issue in issues))
+        said = (f"{issue.pointer or 'the input'} {issue.message.rstrip('.')}" for issue in issues)
+        super().__init__("; ".join(said))
         self.code = code
         self.issues = issues
         self.left = left
@@ -118,18 +125,19 @@ def fill(form: QWidget, values: Mapping[str, Any], *, reset: bool = False) -> Fi
         raise FillError("invalid_input", issues)
     initial = remember_initial(form)
     before = _snapshot(fields)
-    if reset:
-        _restore(fields, initial)
     try:
+        if reset:
+            with application_code():
+                _restore(fields, initial)
         _set_all(form, fields, normal_input(fields, values))
+        now = walk(form).fields
+        after = _snapshot(now)
     except FillError as error:
         error.left = _put_back(form, before)
         raise
     except Exception:  # of an adapter that an application registered
         _put_back(form, before)
         raise
-    now = walk(form).fields
-    after = _snapshot(now)
     return Filled(changes=tuple(_changes(now, before, after)), before=before, after=after)
 
 
@@ -157,6 +165,27 @@ def remember_initial(form: QWidget) -> Snapshot:
     return memory.snapshot
 
 
+@contextlib.contextmanager
+def application_code(pointer: str = "") -> Iterator[None]:
+    """Turn what the application's own code raises meanwhile, in a slot or in an override, into a `FillError`.
+
+    The error itself goes where errors of slots always go, or to the log, and no further.
+
+    Args:
+        pointer: The field or page that is worked on.
+    """
+    with SlotErrors() as errors:
+        try:
+            yield
+        except FillError:
+            raise
+        except Exception:
+            _log.exception("The application failed while %s was filled", pointer or "a form")
+            raise FillError("handler_error", (raised(pointer),)) from None
+    if errors.first is not None:
+        raise FillError("handler_error", (raised(pointer),))
+
+
 def same(one: Any, other: Any) -> bool:
     """Return whether two JSON values are equal; true is not 1."""
     if isinstance(one, list) and isinstance(other, list):
@@ -181,7 +210,8 @@ def _set_all(form: QWidget, fields: tuple[Field, ...], wanted: Mapping[str, Any]
         issue = check_one(field, wanted[key])
         if issue is not None:
             raise FillError("invalid_input", (issue,))
-        field.adapter.set(field.control, wanted[key])
+        with application_code(pointer_token(key)):
+            field.adapter.set(field.control, wanted[key])
     if not shiboken6.isValid(form):
         raise FillError("form_changed", (vanished(""),))
     # At the end, since setting one field may have changed another that was set before.
@@ -249,8 +279,18 @@ def _restore(fields: Iterable[Field], snapshot: Snapshot) -> tuple[str, ...]:
             return tuple(left)
         for key in wrong:
             if _is_alive(by_key[key]):
-                by_key[key].adapter.restore(by_key[key].control, snapshot.states[key])
+                with _whatever_happens(key):
+                    by_key[key].adapter.restore(by_key[key].control, snapshot.states[key])
     return tuple(left + [key for key in order if not _holds(by_key[key], snapshot)])
+
+
+@contextlib.contextmanager
+def _whatever_happens(key: str) -> Iterator[None]:
+    """Go on with the other fields when one cannot be put back: whether it holds its value is looked at afterwards."""
+    try:
+        yield
+    except Exception:
+        _log.exception("The application failed while %s was put back", key)
 
 
 def _holds(field: Field, snapshot: Snapshot) -> bool:

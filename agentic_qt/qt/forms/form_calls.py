@@ -264,22 +264,19 @@ class FormCalls(QObject):
             self._take_back(call_id)
             raise self._no_button()
         self.submission = submission
-        if not self.port.submit():
-            raise CapabilityError("not_written", "The data behind the form could not be written.")
         with SlotErrors() as errors:
+            if not self.port.submit():
+                raise CapabilityError("not_written", "The data behind the form could not be written.")
             self.tell(submission)
             if self.options.on_submit is None and pressed is not None:
                 pressed.click()
         if errors.first is not None and not submission.failed:
             submission.forget()
             raise errors.first  # as if the handler had raised it, which is what the slot is here
+        ended = _dialog_end(window)  # a dialog that deletes itself may be gone after the answer
         answer = await submission.answer()
-        result: dict[str, Any] = {"submitted": public}
-        if submission.responded:
-            result["response"] = answer
-        if shiboken6.isValid(window) and isinstance(window, QDialog) and not window.isVisible():
-            result["result"] = _DIALOG_RESULTS.get(window.result(), window.result())
-        return result
+        response = {"response": answer} if submission.responded else {}
+        return {"submitted": public, **response, **(ended or _dialog_end(window))}
 
     def tell(self, submission: Submission) -> None:
         """Tell the application of a submission."""
@@ -383,3 +380,10 @@ def _silent(buttons: Sequence[QAbstractButton]) -> Iterator[None]:
 
 def _key(call: CallContext | ApprovalRequest | AuditEvent) -> Key:
     return call.client, call.run, call.call_id
+
+
+def _dialog_end(window: QWidget) -> dict[str, Any]:
+    """Return how a dialog was closed; nothing when it is open, gone, or no dialog."""
+    if not shiboken6.isValid(window) or not isinstance(window, QDialog) or window.isVisible():
+        return {}
+    return {"result": _DIALOG_RESULTS.get(window.result(), window.result())}

@@ -66,6 +66,12 @@ def vanished(key: str) -> Issue:
     return _issue(pointer, "vanished", "cannot be set any more: another field disabled or removed it", "a field")
 
 
+def raised(pointer: str) -> Issue:
+    """Return the issue of a field, or of a whole form, at which the application's own code raised an error."""
+    text = "made the application's own code fail; the details are in the application's log"
+    return _issue(pointer, "raised", text, "a value that the application can work with")
+
+
 def _gated(field: Field, fields: Iterable[Field], wanted: Mapping[str, Any]) -> Issue | None:
     """Return the issue of a field in a checkable box that is not, and will not be, checked."""
     gate = next((known for known in fields if known.key == field.gate), None)

@@ -37,18 +37,20 @@ class Labels:
 
     Args:
         form: The form's widget; a label elsewhere in its window may have a buddy in it.
+        layouts: Those of the form and of the containers in it; other layouts may stand in each.
     """
 
-    def __init__(self, form: QWidget) -> None:
-        self._form = form
+    def __init__(self, form: QWidget, layouts: Iterable[QLayout]) -> None:
         self._labels: dict[QObject, list[QLabel]] = {}
         for label in form.window().findChildren(QLabel):
             buddy = label.buddy()
             if buddy is not None:
                 self._labels.setdefault(buddy, []).append(label)
-        for layout in form.findChildren(QFormLayout):
-            for row in range(layout.rowCount()):
-                self._add_row(layout, row)
+        for outer in layouts:
+            for layout in (outer, *outer.findChildren(QFormLayout)):
+                if isinstance(layout, QFormLayout):
+                    for row in range(layout.rowCount()):
+                        self._add_row(layout, row)
 
     def of(self, control: QObject) -> list[str]:
         """Return the texts of a control: its own, if it has one, then those of its labels, maybe empty."""

@@ -4,46 +4,22 @@ The rules are those of a browser's declarative forms, as measured; the strict pr
 controls, follows the focus chain, and keeps the fields in a checkable box whether or not it is checked.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, cast
 
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import (
-    QAbstractButton,
-    QAbstractScrollArea,
-    QAbstractSpinBox,
-    QDialogButtonBox,
-    QGroupBox,
-    QLabel,
-    QLCDNumber,
-    QMenu,
-    QMenuBar,
-    QProgressBar,
-    QRadioButton,
-    QScrollArea,
-    QStackedLayout,
-    QStatusBar,
-    QTabBar,
-    QToolBar,
-    QToolBox,
-    QWidget,
-    QWizardPage,
-)
+from PySide6.QtWidgets import QAbstractButton, QGroupBox, QLayout, QScrollArea, QStackedLayout, QToolBox, QWidget
 
 from agentic_qt.qt.forms.adapters.base import Adapter, Profile
 from agentic_qt.qt.forms.adapters.check import value_of
+from agentic_qt.qt.forms.adapters.options import Option
 from agentic_qt.qt.forms.adapters.registry import BUTTONS, CHECK, adapter_of
 from agentic_qt.qt.forms.fields import ButtonSet, Dropped, Dropping, Field, FormFields
 from agentic_qt.qt.forms.labels import Labels, as_browser, describe, describe_group, group_box_of, own_text
 from agentic_qt.qt.forms.properties import declared, for_people, is_on, key_of, words
-
-_CLOSED: Final = (
-    QAbstractButton, QAbstractSpinBox, QDialogButtonBox, QLCDNumber, QMenu, QMenuBar, QProgressBar, QStatusBar, QTabBar,
-    QToolBar,
-)  # fmt: skip
-"""What stands in these is their own business."""
+from agentic_qt.qt.forms.tab_order import in_tab_order
+from agentic_qt.qt.forms.widget_kinds import WidgetKind, kind_of
 
 _DISABLED: Final = Qt.WidgetAttribute.WA_ForceDisabled
 
@@ -93,21 +69,23 @@ class _Scope:
         profile: By whose rules.
         visible: The form is on the screen.
         shared_keys: The key of the exclusive buttons in each container, once it was asked for.
+        layouts: Those of the containers that were looked into.
     """
 
     form: QWidget
     profile: Profile
     visible: bool
     shared_keys: dict[QWidget, str | None] = field(default_factory=dict)
+    layouts: list[QLayout] = field(default_factory=list)
 
 
 def walk(form: QWidget, profile: Profile = "strict") -> FormFields:
     """Return the fields of a form that can be used now, and what was left out for a reason worth telling."""
-    labels = Labels(form)
+    scope = _Scope(form=form, profile=profile, visible=form.isVisible())
     dropped: list[Dropped] = []
     groups: dict[str, list[_Found]] = {}
     sizes: dict[str, int] = {}
-    for found in _controls(form, profile):
+    for found in _controls(scope):
         if found.adapter is None:
             dropped.append(_drop(found.key, "unsupported", [found]))
         elif found.usable and not found.key:
@@ -116,6 +94,7 @@ def walk(form: QWidget, profile: Profile = "strict") -> FormFields:
             sizes[found.key] = sizes.get(found.key, 0) + 1
             if found.usable:
                 groups.setdefault(found.key, []).append(found)
+    labels = Labels(form, scope.layouts)
     fields = []
     for key, group in groups.items():
         reason = _why_dropped(group)
@@ -124,52 +103,52 @@ def walk(form: QWidget, profile: Profile = "strict") -> FormFields:
         else:
             dropped.append(_drop(key, reason, group))
     if profile == "strict":
-        fields = _in_focus_order(form, fields)
+        fields = in_tab_order(form, fields)
     return FormFields(fields=tuple(fields), dropped=tuple(dropped))
 
 
-def _controls(form: QWidget, profile: Profile) -> Iterator[_Found]:
-    yield from _inside(form, _Place(), _Scope(form=form, profile=profile, visible=form.isVisible()))
-    for action in form.actions():
+def _controls(scope: _Scope) -> list[_Found]:
+    found: list[_Found] = []
+    _look_into(scope.form, _Place(), scope, found)
+    for action in scope.form.actions():
         properties = declared(action)
         if action.isCheckable() and "toolParamName" in properties and not is_on(properties.get("toolExclude", False)):
             key = key_of(action, properties)
-            yield _Found(
-                key=key, control=action, adapter=CHECK, role="check", properties=properties, usable=action.isEnabled()
+            usable = action.isEnabled()
+            found.append(
+                _Found(key=key, control=action, adapter=CHECK, role="check", properties=properties, usable=usable)
             )
+    return found
 
 
-def _inside(parent: QWidget, place: _Place, scope: _Scope) -> Iterator[_Found]:
-    only_direct = Qt.FindChildOption.FindDirectChildrenOnly
-    children = parent.findChildren(QWidget, options=only_direct)
+def _look_into(parent: QWidget, place: _Place, scope: _Scope, into: list[_Found]) -> None:
     if isinstance(parent, QScrollArea):
         inner = parent.widget()
         children = [inner] if inner is not None else []
+    else:
+        children = parent.findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly)
+        layout = parent.layout()
+        if layout is not None:
+            scope.layouts.append(layout)
     for child in children:
-        if isinstance(child, QLabel):
+        kind = kind_of(child)
+        if kind.is_label:
             continue
         properties = declared(child)
         if child.isWindow() or (properties and _is_left_out(properties)):
             continue
-        here = _place_of(child, place, scope)
+        here = _place_of(child, kind, place, scope)
         adapter = adapter_of(child, properties.get("toolParamType"))
         if adapter is not None:
-            found = _found(child, adapter, properties, here, scope)
-            yield found
-            if isinstance(child, QGroupBox):
-                yield from _inside(child, _in_box(child, found, here, scope.profile), scope)
-        elif _is_closed(child):
+            found = _found(child, kind, adapter, properties, here, scope)
+            into.append(found)
+            if kind.is_box:
+                _look_into(child, _in_box(child, found, here, scope.profile), scope, into)
+        elif kind.is_closed:
             if "toolParamName" in properties:
-                yield _found(child, None, properties, here, scope)
+                into.append(_found(child, kind, None, properties, here, scope))
         else:
-            yield from _inside(child, here, scope)
-
-
-def _is_closed(widget: QWidget) -> bool:
-    """Return whether what is in a widget without an adapter is its own business."""
-    if isinstance(widget, QAbstractScrollArea):
-        return not isinstance(widget, QScrollArea)
-    return isinstance(widget, _CLOSED)
+            _look_into(child, here, scope, into)
 
 
 def _is_left_out(properties: dict[str, Any]) -> bool:
@@ -177,72 +156,79 @@ def _is_left_out(properties: dict[str, Any]) -> bool:
     return is_inner_form or is_on(properties.get("toolExclude", False))
 
 
-def _place_of(child: QWidget, place: _Place, scope: _Scope) -> _Place:
+def _place_of(child: QWidget, kind: WidgetKind, place: _Place, scope: _Scope) -> _Place:
+    if child.isEnabled() and not child.isHidden():
+        return place
     enabled = place.enabled and not child.testAttribute(_DISABLED)
-    hidden = place.hidden or (scope.profile == "strict" and _is_hidden(child, scope))
+    hidden = place.hidden
+    if not hidden and scope.profile == "strict" and child.isHidden():
+        hidden = not kind.is_page and _is_hidden(child, scope)
     if enabled == place.enabled and hidden == place.hidden:
         return place
     return replace(place, enabled=enabled, hidden=hidden)
 
 
 def _found(
-    widget: QWidget, adapter: Adapter | None, properties: dict[str, Any], place: _Place, scope: _Scope
+    widget: QWidget,
+    kind: WidgetKind,
+    adapter: Adapter | None,
+    properties: dict[str, Any],
+    place: _Place,
+    scope: _Scope,
 ) -> _Found:
     role: Role = "other"
     key = key_of(widget, properties)
-    if isinstance(widget, QAbstractButton):
-        role = _role(widget)
-        if "toolParamName" not in properties:
-            key = _key_of_button(widget, key, scope)
+    if kind.is_button:
+        role, shared = _role(cast("QAbstractButton", widget), kind, properties, scope)
+        key = key if shared is None else shared
     usable = place.enabled and not place.hidden and adapter is not None and adapter.usable(widget, scope.profile)
     return _Found(
         key=key, control=widget, adapter=adapter, role=role, properties=properties, usable=usable, gate=place.gate
     )
 
 
-def _in_box(box: QGroupBox, found: _Found, place: _Place, profile: Profile) -> _Place:
+def _in_box(box: QWidget, found: _Found, place: _Place, profile: Profile) -> _Place:
     if found.usable and found.key and profile == "strict":
         return replace(place, gate=found.key)
-    return replace(place, enabled=place.enabled and box.isChecked())
+    return replace(place, enabled=place.enabled and cast("QGroupBox", box).isChecked())
 
 
-def _role(button: QAbstractButton) -> Role:
+def _role(
+    button: QAbstractButton, kind: WidgetKind, properties: dict[str, Any], scope: _Scope
+) -> tuple[Role, str | None]:
+    """Return the role of a button, and the key that it shares with others; None when it goes by its own.
+
+    Unless it names one itself, the key is that of its group, or of the box around exclusive siblings.
+    """
     group = button.group()
-    if isinstance(button, QRadioButton) or button.autoExclusive() or (group is not None and group.exclusive()):
-        return "radio"
-    return "check"
-
-
-def _key_of_button(button: QAbstractButton, own: str, scope: _Scope) -> str:
-    """Return the key of a button that names none itself: that of its group, or of the box around exclusive siblings."""
-    group = button.group()
+    exclusive = button.autoExclusive()
+    is_radio = kind.is_radio or exclusive or (group is not None and group.exclusive())
+    role: Role = "radio" if is_radio else "check"
+    if "toolParamName" in properties:
+        return role, None
     if group is not None:
-        return key_of(group, declared(group)) or own
-    parent = button.parentWidget()
-    if parent is None or not button.autoExclusive():
-        return own
+        return role, key_of(group, declared(group)) or None
+    parent = button.parentWidget() if exclusive else None
+    if parent is None:
+        return role, None
     if parent not in scope.shared_keys:
         scope.shared_keys[parent] = _shared_key(parent, scope.form)
-    shared = scope.shared_keys[parent]
-    return own if shared is None else shared
+    return role, scope.shared_keys[parent]
 
 
 def _shared_key(parent: QWidget, form: QWidget) -> str | None:
     """Return the key of exclusive buttons beside each other; None when there is but one, which is no group."""
-    siblings = [
-        button
-        for button in parent.findChildren(QAbstractButton, options=Qt.FindChildOption.FindDirectChildrenOnly)
-        if button.autoExclusive() and button.group() is None and button.property("toolParamName") is None
-    ]
-    if len(siblings) == 1:
-        return None
-    return "" if parent is form else key_of(parent, declared(parent))
+    seen = 0
+    for button in parent.findChildren(QAbstractButton, options=Qt.FindChildOption.FindDirectChildrenOnly):
+        if button.autoExclusive() and button.group() is None and button.property("toolParamName") is None:
+            seen += 1
+            if seen > 1:
+                return "" if parent is form else key_of(parent, declared(parent))
+    return None
 
 
 def _is_hidden(widget: QWidget, scope: _Scope) -> bool:
-    """Return whether somebody hid a widget; the pages of tabs, stacks, tool boxes and wizards take turns."""
-    if not widget.isHidden() or isinstance(widget, QWizardPage):
-        return False
+    """Return whether somebody hid a hidden widget; the pages of tabs, stacks and tool boxes take turns."""
     # Until its window is shown, a widget counts as hidden although nobody hid it.
     if not scope.visible and not widget.testAttribute(Qt.WidgetAttribute.WA_WState_ExplicitShowHide):
         return False
@@ -300,12 +286,14 @@ def _set_field(form: QWidget, key: str, group: list[_Found], size: int, labels: 
     else:
         description = describe(first.control, first.properties, texts[0], profile)
         title = for_people(as_browser(texts[0]))
+    values = [value_of(found.control, found.properties) for found in group]
     control = ButtonSet(
         buttons=buttons,
-        values=tuple(value_of(found.control, found.properties) for found in group),
+        options=tuple(
+            Option(value=value, text=as_browser(text) or None) for value, text in zip(values, texts, strict=True)
+        ),
         exclusive=first.role == "radio",
         size=size,
-        labels=tuple(as_browser(text) or None for text in texts),
     )
     return Field(
         key=key,
@@ -331,17 +319,3 @@ def _declared(*group: _Found) -> dict[str, Any]:
     if gate is not None:
         depends_on = (*depends_on, gate)
     return {"required": required, "sensitive": sensitive, "depends_on": depends_on, "gate": gate}
-
-
-def _in_focus_order(form: QWidget, fields: list[Field]) -> list[Field]:
-    places: dict[QObject, int] = {}
-    start = form.window()
-    widget = start
-    while widget not in places:
-        places[widget] = len(places)
-        following = widget.nextInFocusChain()
-        if following is None:
-            break
-        widget = following
-    last = len(places)
-    return sorted(fields, key=lambda field: min(places.get(widget, last) for widget in field.widgets))

@@ -8,7 +8,16 @@ from PySide6.QtWidgets import QWidget, QWizard, QWizardPage
 
 from agentic_qt.qt.forms.adapters.base import JsonSchema
 from agentic_qt.qt.forms.fields import FormFields
-from agentic_qt.qt.forms.fill import FillError, check, fill, preview, remember_initial, restore, take_snapshot
+from agentic_qt.qt.forms.fill import (
+    FillError,
+    application_code,
+    check,
+    fill,
+    preview,
+    remember_initial,
+    restore,
+    take_snapshot,
+)
 from agentic_qt.qt.forms.port import Changes, FormPort, PortFilled
 from agentic_qt.qt.forms.properties import for_people
 from agentic_qt.qt.forms.synthesise import schema_of
@@ -70,11 +79,15 @@ class WizardPort(FormPort):
         except FillError as error:
             left = self.put_back(before)
             raise FillError(error.code, error.issues, left) from None
+        except Exception:
+            self.put_back(before)
+            raise
         return PortFilled(before=before, old=old, shown=None)
 
     def _walk_through(self, values: Mapping[str, Any], *, reset: bool) -> None:
         wizard = self.wizard
-        wizard.restart()
+        with application_code():
+            wizard.restart()
         left = set(values)
         while True:
             page = wizard.currentPage()
@@ -82,14 +95,10 @@ class WizardPort(FormPort):
             left.discard(key)
             if key in values:
                 _fill_page(key, page, values[key], reset=reset)
-            is_last = wizard.nextId() < 0
-            if not page.isComplete() or (is_last and not page.validatePage()):
-                raise FillError("page_refused", (_refused(key, page),))
+            with application_code(pointer_token(key)):
+                is_last = _turn(wizard, key)
             if is_last:
                 break
-            wizard.next()  # which validates the page
-            if wizard.currentPage() is page:
-                raise FillError("page_refused", (_refused(key, page),))
         if left:
             raise FillError("invalid_input", tuple(map(_not_reached, sorted(left))))
 
@@ -133,6 +142,19 @@ class WizardPort(FormPort):
         for number, page_id in enumerate(self.wizard.pageIds(), 1):
             page = self.wizard.page(page_id)
             yield page.objectName() or f"page_{number}", page
+
+
+def _turn(wizard: QWizard, key: str) -> bool:
+    """Go on from the page that is shown, or tell that it is the last; a page that is not complete refuses."""
+    page = wizard.currentPage()
+    is_last = wizard.nextId() < 0
+    accepted = page.isComplete() and (not is_last or page.validatePage())
+    if accepted and not is_last:
+        wizard.next()  # which validates the page
+        accepted = wizard.currentPage() is not page
+    if not accepted:
+        raise FillError("page_refused", (_refused(key, page),))
+    return is_last
 
 
 def _fill_page(key: str, page: QWidget, values: Mapping[str, Any], *, reset: bool) -> None:

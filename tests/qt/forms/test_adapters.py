@@ -122,15 +122,35 @@ def test_without_an_adapter_a_strange_widget_is_no_field(make_form):
 
 
 def test_an_adapter_that_raises_leaves_the_form_as_it_was(make_form, faces):
+    """FC-71"""
+
     class Broken(FaceAdapter):
         def set(self, control, value):
             raise ZeroDivisionError
 
     register_adapter(Face, Broken())
     form = make_form(("line", QLineEdit("old")), ("face", Face()))
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(FillError) as refusal:
         fill(form, {"line": "new", "face": [2]})
+    assert (refusal.value.code, refusal.value.issues[0].pointer) == ("handler_error", "/face")
     assert take_snapshot(form).values == {"line": "old", "face": [1]}
+
+
+def test_an_adapter_that_cannot_put_back_keeps_no_other_field_from_it(make_form, faces):
+    class Broken(FaceAdapter):
+        def set(self, control, value):
+            super().set(control, value)
+            raise ZeroDivisionError
+
+        def restore(self, control, state):
+            raise ZeroDivisionError
+
+    register_adapter(Face, Broken())
+    form = make_form(("face", Face()), ("line", QLineEdit("old")))
+    with pytest.raises(FillError) as refusal:
+        fill(form, {"line": "new", "face": [2]})
+    assert refusal.value.left == ("face",)
+    assert take_snapshot(form).values == {"line": "old", "face": [2]}
 
 
 def test_the_user_property_is_a_field_of_its_type(make_form):

@@ -8,7 +8,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QAbstractButton, QCheckBox, QGroupBox
 
 from agentic_qt.qt.forms.adapters.base import Adapter, JsonSchema, Profile
-from agentic_qt.qt.forms.adapters.options import Option, choice_schema, distinct, pairs, unique_items
+from agentic_qt.qt.forms.adapters.options import choice_schema, distinct, pairs, unique_items
 from agentic_qt.qt.forms.properties import without_mnemonic
 
 Checkable = QAbstractButton | QGroupBox | QAction
@@ -102,13 +102,13 @@ class ButtonSetAdapter(Adapter):
         live: bool = True,  # noqa: ARG002 - buttons do not depend on other fields
     ) -> JsonSchema:
         """Return a choice, or a list of choices where several may be checked."""
-        options = options_of(control)
+        options = control.options
         choice = choice_schema(options if profile == "chromium" else distinct(options), profile)
         return choice if control.exclusive else unique_items(choice, profile, required=required)
 
     def note(self, control: Any) -> str:
         """Return what each value is called on the screen."""
-        return pairs(distinct(options_of(control)))
+        return pairs(distinct(control.options))
 
     def get(self, control: Any) -> Any:
         """Return the checked value, None when there is none; or the list of checked values."""
@@ -168,11 +168,6 @@ def value_of(button: QAbstractButton, properties: Mapping[str, Any]) -> str:
     if "toolParamName" not in properties and name and not name.startswith("qt_"):
         return name
     return without_mnemonic(button.text()).strip()
-
-
-def options_of(control: Any) -> list[Option]:
-    """Return the values of a set of buttons with what stands beside them."""
-    return [Option(value=value, text=text) for value, text in zip(control.values, control.labels, strict=True)]
 
 
 def _uncheck(button: QAbstractButton) -> None:

@@ -53,8 +53,10 @@ _BUILT_IN: Final[dict[type[QWidget], Adapter]] = {
     QDateTimeEdit: DateTimeEditAdapter(),
     QCalendarWidget: CalendarAdapter(),
 }
-_DISPLAYS: Final = (QLabel, QLCDNumber, QProgressBar)
-"""They show and take nothing, whatever their USER property."""
+_CHECKABLE: Final = (QAbstractButton, QGroupBox)
+_NUMBERS: Final = (QIntValidator, QDoubleValidator)
+_NO_INPUTS: Final = (QLabel, QLCDNumber, QProgressBar, *_CHECKABLE)
+"""They show or are pressed and take nothing, whatever their USER property."""
 
 _registered: dict[type[QWidget], Adapter] = {}
 _known: dict[type, Adapter | None] = {}
@@ -93,7 +95,7 @@ def adapter_of(widget: QWidget, param_type: object = None) -> Adapter | None:
     if adapter is None:
         return _checkable(widget) or _generic(widget)
     if adapter is _LINE and isinstance(widget, QLineEdit):
-        return _NUMBER_LINE if isinstance(widget.validator(), QIntValidator | QDoubleValidator) else _LINE
+        return _NUMBER_LINE if isinstance(widget.validator(), _NUMBERS) else _LINE
     return adapter
 
 
@@ -110,12 +112,12 @@ def _of_class(kind: type) -> Adapter | None:
 def _checkable(widget: QWidget) -> Adapter | None:
     if isinstance(widget, QCheckBox):
         return _TRI_STATE if widget.isTristate() else CHECK
-    if isinstance(widget, QAbstractButton | QGroupBox) and widget.isCheckable():
+    if isinstance(widget, _CHECKABLE) and widget.isCheckable():
         return CHECK
     return None
 
 
 def _generic(widget: QWidget) -> Adapter | None:
-    if isinstance(widget, (*_DISPLAYS, QAbstractButton, QGroupBox)):
+    if isinstance(widget, _NO_INPUTS):
         return None
     return _USER_PROPERTY if user_property(widget) is not None else None
