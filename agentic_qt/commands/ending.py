@@ -11,7 +11,8 @@ from sqlalchemy import Connection, Row
 
 from agentic_qt.commands import records
 from agentic_qt.commands.answers import in_progress, lost, refused, unrecorded
-from agentic_qt.commands.judging import close_proposal, unknown
+from agentic_qt.commands.judging import CONSTRAINT_HINT, HANDLER_HINT, close_proposal, unknown
+from agentic_qt.commands.lending import NotYoursError
 from agentic_qt.commands.states import CommandState
 from agentic_qt.commands.store import Trouble
 from agentic_qt.commands.transactions import CommitUncertain, Refusal, Transactions
@@ -63,7 +64,7 @@ class Ending:
         actor: Actor | None,
         work: Work,
         *,
-        on_rule: Work | None = None,
+        on_broken: Callable[[Code, str], Work] | None = None,
         uncertain: CommandResult | None = None,
     ) -> CommandResult:
         """Run work and turn everything that may be raised into an answer."""
@@ -72,12 +73,14 @@ class Ending:
         except Refusal as refusal:
             return self.refuse(command, actor, refusal)
         except CommitUncertain as no_answer:
-            if no_answer.trouble is Trouble.RULE and on_rule is not None:  # a deferred constraint; surely rolled back
-                return self.answer(command, actor, on_rule)
+            if no_answer.trouble is Trouble.RULE and on_broken is not None:  # a deferred constraint; surely rolled back
+                return self.answer(command, actor, on_broken(Code.CONSTRAINT, CONSTRAINT_HINT))
             _log.exception("The commit of %s had no good answer", command.command_id)
             return self.after_commit(command.command_id, no_answer.trouble, uncertain)
         except Exception as error:
             _log.exception("Command %s could not be executed", command.command_id)
+            if isinstance(error, NotYoursError) and on_broken is not None:
+                return self.answer(command, actor, on_broken(Code.HANDLER_ERROR, HANDLER_HINT))
             trouble = self.transactions.store.trouble(error)
             if uncertain is not None:
                 return unrecorded(uncertain)

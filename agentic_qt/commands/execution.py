@@ -12,16 +12,15 @@ from sqlalchemy import Connection
 
 from agentic_qt.commands import records
 from agentic_qt.commands.answers import in_progress
-from agentic_qt.commands.ending import Ending, stored
+from agentic_qt.commands.ending import Ending, Work, stored
 from agentic_qt.commands.judging import (
-    CONSTRAINT_HINT,
     Handling,
     Job,
     check_same,
     close_proposal,
     make_result,
-    open_session,
 )
+from agentic_qt.commands.lending import lend
 from agentic_qt.commands.states import CommandState
 from agentic_qt.commands.store import Trouble
 from agentic_qt.commands.transactions import CommitUncertain, Refusal
@@ -57,12 +56,13 @@ class Execution:
                 return in_progress(job.command.command_id)
             return result
 
-        def record_broken(connection: Connection) -> CommandResult:
-            fields = {"code": Code.CONSTRAINT, "hint": CONSTRAINT_HINT}
-            state, now = CommandState.FAILED, self._clock()
-            return work(connection, make_result(job.command, job.actor.name, state, at=now, **fields))
+        def record_broken(code: Code, hint: str) -> Work:
+            broken = make_result(
+                job.command, job.actor.name, CommandState.FAILED, at=self._clock(), code=code, hint=hint
+            )
+            return lambda connection: work(connection, broken)
 
-        result = self._ending.answer(job.command, job.actor, work, on_rule=record_broken)
+        result = self._ending.answer(job.command, job.actor, work, on_broken=record_broken)
         # A lost answer to the commit of a claim is no leave to begin the effect.
         return None if started and result.status is CommandStatus.EXECUTING else result
 
@@ -147,7 +147,7 @@ class Execution:
                     return self._ending.expire(connection, command.command_id)
             return stored(row, command.command_id)
         faults("claimed")
-        with open_session(connection) as session:
+        with lend(connection) as session:
             ended = self._handling.judge(session, job, at=now) or broken
             faults("judged")
             if ended is None and kind.effect is None:

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from agentic_qt.commands.answers import MISMATCHED
 from agentic_qt.commands.command_type import CommandType
+from agentic_qt.commands.lending import LentSession, NotYoursError
 from agentic_qt.commands.states import CommandState
 from agentic_qt.commands.store import Store, Trouble
 from agentic_qt.commands.tables import proposals
@@ -22,6 +23,7 @@ _log = logging.getLogger("agentic_qt.commands.judging")
 MAX_RESULT: Final = 1024 * 1024
 """How long the canonical JSON of a result may be, in bytes."""
 CONSTRAINT_HINT: Final = "The data breaks a rule of the store; nothing was changed."
+HANDLER_HINT: Final = "The command failed; nothing was changed."
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -138,7 +140,7 @@ class Handling:
         self._store = store
         self._faults = faults
 
-    def judge(self, session: Session, job: Job, *, at: float) -> CommandResult | None:
+    def judge(self, session: LentSession, job: Job, *, at: float) -> CommandResult | None:
         """Check permission, approval and version; a result when the version is another, or cannot be read.
 
         Raises:
@@ -151,7 +153,7 @@ class Handling:
             if kind.version_of is None:
                 return None
             version = kind.version_of(session, command.data())
-        except Exception as error:
+        except BaseException as error:  # an exit asked for by a handler is no way out of this thread
             return self._failure(error, session, job, at=at)
         if type(version) is type(command.expected_version) and version == command.expected_version:
             return None
@@ -162,7 +164,7 @@ class Handling:
             at=at, version=version, code=Code.VERSION_CONFLICT, hint=hint, data=data,
         )  # fmt: skip
 
-    def handle(self, session: Session, job: Job, *, at: float) -> CommandResult:
+    def handle(self, session: LentSession, job: Job, *, at: float) -> CommandResult:
         """Run the handler; whatever it raises undoes what it did, and an error of the database ends the transaction."""
         kind, command, actor = job.kind, job.command, job.actor
         assert kind.handler is not None  # noqa: S101 - only commands within the store come here
@@ -172,30 +174,25 @@ class Handling:
             version = None if kind.version_of is None else kind.version_of(session, command.data())
             result = make_result(command, actor.name, CommandState.SUCCEEDED, at=at, version=version, data=data)
             result.encode(max_bytes=MAX_RESULT)
-            session.commit()  # releases the savepoint; the transaction goes on
-        except Exception as error:
+            session.release()
+        except BaseException as error:  # an exit asked for by a handler is no way out of this thread
             return self._failure(error, session, job, at=at)
         self._faults("effect")
         return result
 
-    def _failure(self, error: Exception, session: Session, job: Job, *, at: float) -> CommandResult:
-        """Undo what the application's code did and say why; a refusal and an error of the database go on."""
+    def _failure(self, error: BaseException, session: LentSession, job: Job, *, at: float) -> CommandResult:
+        """Undo what the application's code did and say why; what leaves no transaction to go on with is raised."""
         command, actor = job.command, job.actor
         is_rule = isinstance(error, DBAPIError) and self._store.trouble(error) is Trouble.RULE
-        if isinstance(error, Refusal) or (isinstance(error, DBAPIError) and not is_rule):
+        if isinstance(error, Refusal | NotYoursError) or (isinstance(error, DBAPIError) and not is_rule):
             raise error
-        session.rollback()
+        session.undo()
         if isinstance(error, CapabilityError):
             return result_of_failure(command, actor.name, error, at=at)
         _log.error("The code of command %s (%s) failed", command.command_id, command.type, exc_info=error)
         if is_rule:
             return _failed(command, actor, Code.CONSTRAINT, CONSTRAINT_HINT, at=at)
-        return _failed(command, actor, Code.HANDLER_ERROR, "The command failed; nothing was changed.", at=at)
-
-
-def open_session(connection: Connection) -> Session:
-    """Return a session in a savepoint of the connection's transaction."""
-    return Session(bind=connection, join_transaction_mode="create_savepoint")
+        return _failed(command, actor, Code.HANDLER_ERROR, HANDLER_HINT, at=at)
 
 
 def _failed(command: Command, actor: Actor, code: Code, hint: str, *, at: float) -> CommandResult:

@@ -4,11 +4,11 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from sqlalchemy import Connection, Select, select
-from sqlalchemy.orm import Session
 
 from agentic_qt.commands import records
 from agentic_qt.commands.command_type import CommandType
 from agentic_qt.commands.judging import check_permission
+from agentic_qt.commands.lending import lend
 from agentic_qt.commands.port import AuditFilter
 from agentic_qt.commands.states import CommandState
 from agentic_qt.commands.tables import audit, commands
@@ -69,7 +69,7 @@ def preview(kind: CommandType, command: Command, actor: Actor) -> Callable[[Conn
     """Ask for what a person should see before approving."""
 
     def work(connection: Connection) -> Preview:
-        with Session(bind=connection) as session:
+        with lend(connection) as session:
             try:
                 check_permission(session, kind, command, actor)
             except Refusal as refusal:

@@ -17,6 +17,7 @@ from sqlalchemy import Connection, Dialect, Engine, create_engine, event, make_u
 from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from agentic_qt.commands import lending
 from agentic_qt.commands.errors import CommandError
 from agentic_qt.commands.library import SqliteLibrary, choose_library
 from agentic_qt.commands.migrate import OnStart, migrate
@@ -74,6 +75,7 @@ class Store:
         self._library: SqliteLibrary | None = None
         self.backup: Path | None = None
         self.engine = self._sqlite(url, library) if url.startswith("sqlite:") else self._postgresql(url)
+        lending.watch(self.engine)
         _use_plain_savepoints(self.engine.dialect)
 
     @property

@@ -276,20 +276,6 @@ async def test_a_version_that_cannot_be_read_fails_the_command(sqlite_url: str, 
     assert handled == []
 
 
-async def test_a_handler_that_commits_its_session_commits_nothing_of_its_own(sqlite_url: str) -> None:
-    service = make_service(sqlite_url)
-
-    @service.command("ledger.eager", schema=schema(), permission=None)
-    def eager(session: Session, input_: dict[str, Any], actor: Actor) -> None:
-        session.execute(insert(ledger).values(entry="eager"))
-        session.commit()
-        raise CapabilityError("no")
-
-    async with service:
-        assert (await service.submit(Command.of("ledger.eager", {}, command_id="e"), ANN)).code == "no"
-        assert Inspector(sqlite_url).results().keys() == {"e"}
-
-
 async def test_a_command_of_another_actor_is_not_found_but_for_operators(service: CommandService) -> None:
     first = await service.submit(add_entry("a"), ANN)
     assert (await service.status("a", BOB)).status is CommandStatus.NOT_FOUND
