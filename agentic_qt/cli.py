@@ -1,5 +1,6 @@
 """The command line: ``agentic-qt COMMAND``; each command lives where its work is and is loaded when it is asked for."""
 
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -14,9 +15,24 @@ _COMMANDS = {
     "forms": ("agentic_qt.devtools.forms_command", "the tools that the forms of a .ui file declare"),
 }
 
+BROKEN_PIPE = 128 + 13
+"""What a shell reports of a program that SIGPIPE ended."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; returns its exit code (2: wrong usage)."""
+    """Run one command; returns its exit code (2: wrong usage; 141: nobody reads any more what it prints)."""
+    try:
+        try:
+            return _run(arguments)
+        finally:
+            if sys.stdout is not None:  # a program without a console has none
+                sys.stdout.flush()  # here, and not when the interpreter ends: then the error could not be caught
+    except BrokenPipeError:
+        _drop_broken_streams()
+        return BROKEN_PIPE
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     name = given[0] if given else "--help"
     if name in ("--version", "-V"):
@@ -37,6 +53,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"agentic-qt {name}: {error.name} is not installed; see the extras of agentic-qt", file=sys.stderr)
         return 2
     return int(command.main(given[1:]))
+
+
+def _drop_broken_streams() -> None:
+    """Lead what nobody reads to nowhere, as Python's documentation says.
+
+    What could not be written may still be in a stream, and Python would try once more, and complain, when it ends.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stream.fileno())
+            os.close(nowhere)
 
 
 def _usage() -> str:

@@ -63,7 +63,7 @@ MIGRATIONS = "commands/migrations/"
 # The lazy doors: (file, function) that may import, and what.
 LAZY = {
     ("agentic_qt/__init__.py", "__getattr__"): "PEP 562: the names that need Qt",
-    ("agentic_qt/cli.py", "main"): "a command is loaded when it is asked for",
+    ("agentic_qt/cli.py", "_run"): "a command is loaded when it is asked for",
     ("agentic_qt/client/key_store.py", "_backend"): "optional extra",
     ("agentic_qt/client/openai.py", "_load"): "openai takes half a second to import",
     ("agentic_qt/client/local_server.py", "_serve"): "optional extra",

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from agentic_qt import __version__
-from agentic_qt.cli import main
+from agentic_qt.cli import BROKEN_PIPE, main
+
+CARS = Path(__file__).resolve().parents[1] / "examples" / "car_search" / "cars.ui"
 
 
 def agentic_qt(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -57,6 +59,42 @@ def test_an_unknown_command_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -
 def test_the_module_is_the_same_command_line() -> None:
     done = agentic_qt("--version")
     assert (done.returncode, done.stdout, done.stderr) == (0, f"agentic-qt {__version__}\n", "")
+
+
+def piped(*arguments: str, unbuffered: str) -> tuple[int, str]:
+    """Run a command whose output goes into a real pipe that nobody reads."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "agentic_qt", *arguments],
+            env={**os.environ, "QT_QPA_PLATFORM": "offscreen", "PYTHONUNBUFFERED": unbuffered},
+            stdout=writing,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=50,
+            check=False,
+        )
+    finally:
+        os.close(writing)
+    return done.returncode, done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a broken pipe is another error there")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["forms", "schema", str(CARS)], ["lint", str(CARS), "--json"], ["bench", "tools"]]
+)
+def test_a_reader_that_goes_away_ends_a_command_without_a_word(arguments: list[str], unbuffered: str) -> None:
+    assert piped(*arguments, unbuffered=unbuffered) == (BROKEN_PIPE, "")
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "x"])
+def test_a_benchmark_of_no_rounds_is_wrong_usage(number: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["bench", "calls", f"--rounds={number}"])
+    assert ended.value.code == 2
+    assert f"'{number}' is no number from 1" in capsys.readouterr().err
 
 
 def test_the_benchmark_explains_its_options(capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,6 +19,10 @@ _START: Final = "from PySide6.scripts.pyside_tool import designer; designer()"
 def main(arguments: Sequence[str]) -> int:
     """Start Designer and wait for its end; returns its exit code, 1 when it could not be started."""
     options = _parser().parse_args(arguments)
+    lost = next((name for name in options.file if not Path(name).is_file()), None)
+    if lost is not None:  # Designer would say so in a dialog, and stay open
+        print(f"agentic-qt designer: {lost}: there is no such file", file=sys.stderr)
+        return FAILED
     plugin = plugin_folder()
     missing = missing_library()
     if plugin is None or missing:

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any, Final
 
 import shiboken6
-from PySide6.QtCore import QCoreApplication, QFile, QIODevice
-from PySide6.QtUiTools import QUiLoader
 from PySide6.QtWidgets import QApplication, QWidget
 
+from agentic_qt.devtools.ui_file import UiFileError, load
 from agentic_qt.qt.forms.synthesise import synthesise
 
 _NOTHING_FOUND: Final = 1
@@ -28,29 +27,16 @@ def main(arguments: Sequence[str]) -> int:
     options = _parser().parse_args(arguments)
     if sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-    application = QApplication.instance() or QApplication([])
-    loaded = load(options.file, application)
-    if loaded is None:
-        print(f"agentic-qt: {options.file} cannot be read as a .ui file", file=sys.stderr)
+    _application = QApplication.instance() or QApplication([])
+    try:
+        loaded = load(options.file)
+    except UiFileError as error:
+        print(f"agentic-qt forms: {error}", file=sys.stderr)
         return _WRONG_USAGE
     found = list(tools_of(loaded, options.profile))
     shiboken6.delete(loaded)  # before the application, which goes with this function
     print(json.dumps(found, indent=2, ensure_ascii=False))
     return 0 if found else _NOTHING_FOUND
-
-
-def load(file: Path, application: QCoreApplication) -> QWidget | None:
-    """Return what a .ui file describes, made by QUiLoader; None when it cannot be read."""
-    device = QFile(str(file))
-    if not device.open(QIODevice.OpenModeFlag.ReadOnly):
-        return None
-    try:
-        loaded = QUiLoader(application).load(device)
-    except RuntimeError:  # what PySide raises for a file that is no .ui file
-        return None
-    finally:
-        device.close()
-    return loaded if isinstance(loaded, QWidget) else None
 
 
 def tools_of(root: QWidget, profile: str) -> Iterator[dict[str, Any]]:

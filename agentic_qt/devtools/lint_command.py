@@ -71,8 +71,9 @@ def lint_class(name: str) -> list[Finding]:
     sys.path.insert(0, str(Path.cwd()))
     try:
         widget = getattr(import_module(module), attribute)()
-    except Exception as error:
-        raise LintError(f"{name} cannot be made: {type(error).__name__}: {error}") from error
+    except (Exception, SystemExit) as error:  # a module without a guard around its main() ends the program
+        said = " ".join(f"{type(error).__name__}: {error}".split())
+        raise LintError(f"{name} cannot be made: {said}") from error
     finally:
         sys.path.pop(0)
     if not isinstance(widget, QWidget):

@@ -1,6 +1,5 @@
 """Loads a .ui file, and knows on which line each widget and property of it stands."""
 
-import io
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.parsers import expat
@@ -48,7 +47,7 @@ def read_lines(path: Path) -> UiFile:
     """Return where everything stands in a .ui file.
 
     Raises:
-        UiFileError: It cannot be read, or is no XML.
+        UiFileError: It cannot be read, is no XML, or describes no widget.
     """
     parser = expat.ParserCreate()
     parser.buffer_text = True
@@ -79,10 +78,13 @@ def read_lines(path: Path) -> UiFile:
 
     parser.StartElementHandler = start
     parser.EndElementHandler = end
+    content = _read(path)
     try:
-        parser.ParseFile(io.BytesIO(path.read_bytes()))
-    except (OSError, expat.ExpatError) as error:
-        raise UiFileError(f"{path}: {error}") from error
+        parser.Parse(content, True)  # noqa: FBT003 - expat's signature
+    except expat.ExpatError as error:
+        raise UiFileError(f"{path}: it is no .ui file: {error}") from error
+    if not found.widgets:
+        raise UiFileError(f"{path}: it is no .ui file: it describes no widget")
     return found
 
 
@@ -92,11 +94,9 @@ def load(path: Path) -> QWidget:
     Raises:
         UiFileError: It cannot be read, or makes no widget.
     """
+    read_lines(path)  # what is wrong with the file is told by the exception alone, and not by Qt's loader too
     buffer = QBuffer()
-    try:
-        buffer.setData(QByteArray(path.read_bytes()))
-    except OSError as error:
-        raise UiFileError(f"{path}: {error}") from error
+    buffer.setData(QByteArray(_read(path)))
     buffer.open(QBuffer.OpenModeFlag.ReadOnly)
     loader = QUiLoader()
     loader.setWorkingDirectory(QDir(str(path.parent)))
@@ -107,6 +107,13 @@ def load(path: Path) -> QWidget:
     if not isinstance(widget, QWidget):
         raise UiFileError(f"{path}: {loader.errorString() or 'it makes no widget'}")
     return widget
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UiFileError(f"{path}: {error.strerror or error}") from error
 
 
 _OWNERS = frozenset({"widget", "action", "actiongroup", "buttongroup"})

@@ -53,7 +53,7 @@ def test_a_python_without_its_library_is_told_what_to_do(
     monkeypatch.setattr(sys, "base_prefix", prefix)
     monkeypatch.setattr(designer_command, "_library_folders", list)
     monkeypatch.setattr(subprocess, "call", lambda *_args, **_named: pytest.fail("Designer was started"))
-    assert main(["form.ui"]) == designer_command.FAILED
+    assert main([]) == designer_command.FAILED
     assert cure in capsys.readouterr().err
 
 
@@ -68,8 +68,13 @@ def test_the_library_of_this_python_is_looked_for_where_it_was_built(
     assert missing_library() == ""
 
 
-def test_it_starts_designer_with_the_forms_and_returns_its_code(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_starts_designer_with_the_forms_and_returns_its_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     started = []
+    forms = [str(tmp_path / name) for name in ("a.ui", "b.ui")]
+    for form in forms:
+        Path(form).touch()
 
     def call(command: list[str], env: dict[str, str]) -> int:
         started.append((command[3:], env["PYSIDE_DESIGNER_PLUGINS"]))
@@ -78,5 +83,14 @@ def test_it_starts_designer_with_the_forms_and_returns_its_code(monkeypatch: pyt
     monkeypatch.setattr(designer_command, "missing_library", str)
     monkeypatch.setattr(subprocess, "call", call)
     monkeypatch.delenv("PYSIDE_DESIGNER_PLUGINS", raising=False)
-    assert main(["a.ui", "b.ui"]) == 7
-    assert started == [(["a.ui", "b.ui"], str(ROOT / "designer"))]
+    assert main(forms) == 7
+    assert started == [(forms, str(ROOT / "designer"))]
+
+
+def test_a_form_that_is_not_there_is_told_before_designer_is_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(subprocess, "call", lambda *_args, **_named: pytest.fail("Designer was started"))
+    lost = str(tmp_path / "lost.ui")
+    assert main([lost]) == designer_command.FAILED
+    assert capsys.readouterr().err == f"agentic-qt designer: {lost}: there is no such file\n"

@@ -1,12 +1,14 @@
 """The lint of forms: the browser's findings and ours, with the lines of a .ui file."""
 
 import json
+import sys
+from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QLineEdit, QWidget
+from PySide6.QtWidgets import QComboBox, QLineEdit, QListWidget, QWidget
 
 from agentic_qt.cli import main
-from agentic_qt.qt.forms.lint import lint_window
+from agentic_qt.qt.forms.lint import lint_form, lint_window
 from tests.support.form_stage import make_form
 
 HEAD = '<ui version="4.0">\n<class>Form</class>\n<widget class="QWidget" name="trip">\n'
@@ -65,6 +67,8 @@ CASES = {
         + BUTTON,
         3,
     ),
+    "unknown_dependency": (tool() + field("QLineEdit", "city", toolDependsOn="land", **NAMED) + BUTTON, 6),
+    "item_values": (tool() + field("QLineEdit", "city", toolItemValues="a b", **NAMED) + BUTTON, 6),
     "duplicate_name": (
         f'<widget class="QWidget" name="one">{tool()}{BUTTON}</widget>\n<widget class="QWidget" name="two">'
         + tool()
@@ -105,9 +109,61 @@ def test_what_cannot_be_looked_at_is_wrong_usage(given, capsys, qapp):
     assert "agentic-qt lint:" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("raise SystemExit(3)", "SystemExit: 3"),
+        ("def Window(): raise ValueError('one\\ntwo')", "ValueError: one two"),
+        ("import nowhere_at_all", "ModuleNotFoundError: No module named 'nowhere_at_all'"),
+    ],
+)
+def test_a_module_that_fails_is_told_in_one_line(source, said, tmp_path, monkeypatch, capsys, qapp):
+    (tmp_path / "failing_window.py").write_text(source, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "failing_window", raising=False)
+    assert main(["lint", "failing_window:Window"]) == 2
+    assert capsys.readouterr().err == f"agentic-qt lint: failing_window:Window cannot be made: {said}\n"
+
+
+def test_a_file_that_may_not_be_read_is_told_in_one_line(monkeypatch, capsys, qapp, tmp_path):
+    def refuse(_path):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    assert main(["lint", "secret.ui"]) == 2
+    assert capsys.readouterr().err == "agentic-qt lint: secret.ui: Permission denied\n"
+
+
 def test_a_class_is_made_and_looked_at(capsys, qapp):
     assert main(["lint", "tests.devtools.lint_sample:Sample"]) == 1
     assert "undescribed_parameter" in capsys.readouterr().out
+
+
+def test_a_dependency_on_what_is_in_the_form_is_none_to_mend(qapp):
+    form = make_form()
+    form.findChild(QWidget, "people").setProperty("toolDependsOn", "city, later")
+    later = QLineEdit(form, enabled=False)  # the application enables it when it is needed
+    later.setProperty("toolParamName", "later")
+    assert lint_form(form) == []
+
+
+@pytest.mark.parametrize(
+    ("items", "values", "said"),
+    [
+        (["A", "B"], "a b c", ["has 3 toolItemValues for 2 items"]),
+        (["A", "B"], ["a", "a"], ["has a value twice in its toolItemValues: only the first item counts"]),
+        (["A", "B"], ["a"], []),
+        ([], "a b", []),
+    ],
+)
+@pytest.mark.parametrize("kind", [QComboBox, QListWidget])
+def test_values_of_items_fit_the_items(kind, items, values, said, qapp):
+    form = make_form()
+    choice = kind(form, objectName="size", accessibleName="Size")
+    choice.addItems(items)
+    choice.setProperty("toolItemValues", values)
+    found = [finding.message for finding in lint_form(form) if finding.code == "item_values"]
+    assert found == [f"'size' {one}" for one in said]
 
 
 def test_a_required_field_without_a_name_is_a_finding_of_its_own(qapp):

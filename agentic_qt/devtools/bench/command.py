@@ -86,11 +86,17 @@ _MEASUREMENTS: Mapping[str, Callable[[argparse.Namespace], list[Row]]] = {
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="agentic-qt bench", description=__doc__)
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("--rounds", type=int, default=15, help="how often the rows take turns (15)")
-    parser.add_argument("--repetitions", type=int, default=1000, help="calls in each turn (1000)")
+    parser.add_argument("--rounds", type=_count, default=15, help="how often the rows take turns (15)")
+    parser.add_argument("--repetitions", type=_count, default=1000, help="calls in each turn (1000)")
     parser.add_argument("names", nargs="*", type=_name, metavar="NAME", help=f"only these: {', '.join(_MEASUREMENTS)}")
     parser.add_argument("--peers", action="store_true", help="compare with app-model too, in a folder of its own")
     return parser
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1")
+    return int(text)
 
 
 def _name(text: str) -> str:
