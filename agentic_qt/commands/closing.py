@@ -94,8 +94,9 @@ class Closing:
         return self._ending.answer(Command(command_id=command_id, type="", input=b"{}"), actor, work)
 
     def expire_overdue(self) -> None:
-        """Make every external effect unknown whose process is surely gone."""
-        late = (commands.c.state == CommandState.EXECUTING.value) & (commands.c.lease_until < self._clock())
+        """Make unknown whatever is overdue: its process is surely gone."""
+        over = commands.c.lease_until.is_(None) | (commands.c.lease_until < self._clock())
+        late = (commands.c.state == CommandState.EXECUTING.value) & over
         found = select(commands.c.command_id).where(late)
         for command_id in self._ending.transactions.ask(lambda connection: connection.scalars(found).all()):
             self.status(command_id, Actor(name="", permissions=frozenset({OPERATE})))

@@ -95,9 +95,22 @@ class CommandType:
     aggregate_of: AggregateOf | None = None
 
     def aggregate(self, command: Command) -> str:
-        """Return what the outbox orders by: the command's target unless the type says otherwise."""
-        if self.aggregate_of is not None:
-            return self.aggregate_of(command.target, command.data())
+        """Return what the outbox orders by: the command's target unless the type says otherwise.
+
+        Raises:
+            Exception: Whatever the type's own code raises.
+            TypeError: It returned no string.
+        """
+        if self.aggregate_of is None:
+            return self.own_aggregate(command)
+        name = self.aggregate_of(command.target, command.data())
+        if not isinstance(name, str) or "\x00" in name:
+            raise TypeError("aggregate_of must return a string without NUL")
+        name.encode()  # half of a surrogate pair cannot be stored
+        return name
+
+    def own_aggregate(self, command: Command) -> str:
+        """Return what the outbox orders by unless the type says otherwise."""
         return f"{self.name.rpartition('.')[0]}:{command.target or ''}"
 
 

@@ -14,7 +14,7 @@ from agentic_qt.commands.judging import MAX_RESULT, make_result, result_of_failu
 from agentic_qt.commands.states import CommandState
 from agentic_qt.commands.values import Actor, Command, CommandResult
 from agentic_qt.core.errors import CapabilityError
-from agentic_qt.schema.canonical import InputError, canonical
+from agentic_qt.schema.canonical import InputError, freeze
 
 _log = logging.getLogger("agentic_qt.commands.effects")
 
@@ -37,14 +37,20 @@ async def run_effect(
     except CapabilityError as error:
         if error.applied is None:
             return unknown(command, actor.name, at=clock())
-        return result_of_failure(command, actor.name, error, at=clock())
+        try:
+            return result_of_failure(command, actor.name, error, at=clock())
+        except (TypeError, ValueError):
+            _log.exception("Effect %s (%s) failed in words that cannot be stored", command.command_id, kind.name)
+            return unknown(command, actor.name, at=clock())
     except EffectUnknown:
         return unknown(command, actor.name, at=clock())
-    except Exception:  # a time-out too
+    except (Exception, asyncio.CancelledError, GeneratorExit):  # a time-out too
+        if (task := asyncio.current_task()) is not None and task.cancelling():
+            raise  # it was not the handler: the loop ends, and the claim becomes unknown when its time is over
         _log.exception("Nobody knows what became of effect %s (%s)", command.command_id, kind.name)
         return unknown(command, actor.name, at=clock())
     try:
-        canonical(data, max_bytes=MAX_RESULT)
+        data = freeze(data, max_bytes=MAX_RESULT)[1]
     except InputError:
         _log.exception("Effect %s (%s) happened and returned what is no JSON", command.command_id, kind.name)
         data = None

@@ -84,6 +84,8 @@ class Ending:
             trouble = self.transactions.store.trouble(error)
             if uncertain is not None:
                 return unrecorded(uncertain)
+            if on_broken is not None and self._is_torn(command.command_id):
+                return self.answer(command, actor, lambda connection: self.expire(connection, command.command_id))
             return self.no_store(command.command_id, trouble)
 
     def refuse(self, command: Command, actor: Actor | None, refusal: Refusal) -> CommandResult:
@@ -125,12 +127,23 @@ class Ending:
         return refused(command_id, Code.STORE_ERROR, hint, retryable=True)
 
     def is_overdue(self, row: Row[Any]) -> bool:
-        """Return whether a row is of an external effect that is past its time."""
-        executing = row.state == CommandState.EXECUTING
-        return bool(executing and row.lease_until is not None and row.lease_until < self.clock())
+        """Return whether a row is of an external effect that is past its time, or was torn.
+
+        A command within the store is never seen executing, unless its handler went past the session and committed.
+        """
+        return bool(row.state == CommandState.EXECUTING and (row.lease_until is None or row.lease_until < self.clock()))
+
+    def _is_torn(self, command_id: str) -> bool:
+        """Whether the handler committed a part of a transaction that then failed."""
+        try:
+            row = self.transactions.read(lambda connection: records.find(connection, command_id))
+        except Exception:
+            _log.exception("The store cannot say whether %s was torn", command_id)
+            return False
+        return row is not None and row.lease_until is None and self.is_overdue(row)
 
     def expire(self, connection: Connection, command_id: str) -> CommandResult:
-        """Make an overdue external effect unknown."""
+        """Make unknown what is overdue."""
         row = records.find(connection, command_id)
         if row is None or not self.is_overdue(row):  # somebody else was faster
             return stored(row, command_id)

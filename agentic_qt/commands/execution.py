@@ -20,7 +20,7 @@ from agentic_qt.commands.judging import (
     close_proposal,
     make_result,
 )
-from agentic_qt.commands.lending import lend
+from agentic_qt.commands.lending import NotYoursError, lend
 from agentic_qt.commands.states import CommandState
 from agentic_qt.commands.store import Trouble
 from agentic_qt.commands.transactions import CommitUncertain, Refusal
@@ -112,12 +112,13 @@ class Execution:
 
         def work(connection: Connection) -> CommandResult:
             now = self._clock()
-            if not records.finish(connection, state, result):
-                row = records.find(connection, command.command_id)
+            finished = records.finish(connection, state, result)
+            row = records.find(connection, command.command_id)
+            if row is None or not finished:
                 late = {"status": result.status.value, "data": result.data}
                 self._ending.audit(connection, command, actor, "late_end", result.code, now, late=late)
                 return stored(row, command.command_id)
-            self._ending.record_end(connection, job.kind.aggregate(command), command, actor, result)
+            self._ending.record_end(connection, row.aggregate, command, actor, result)
             return result
 
         return self._ending.answer(command, actor, work, uncertain=result)
@@ -138,7 +139,7 @@ class Execution:
         now = self._clock()
         faults = self._transactions.faults
         lease = None if kind.effect is None else now + kind.budget + _GRACE
-        aggregate = kind.aggregate(command)
+        aggregate, misplaced = self._handling.aggregate(job, at=now)
         if not records.claim(connection, command, actor.name, aggregate=aggregate, at=now, lease_until=lease):
             row = records.find(connection, command.command_id)
             if row is not None:
@@ -148,7 +149,7 @@ class Execution:
             return stored(row, command.command_id)
         faults("claimed")
         with lend(connection) as session:
-            ended = self._handling.judge(session, job, at=now) or broken
+            ended = self._handling.judge(session, job, at=now) or broken or misplaced
             faults("judged")
             if ended is None and kind.effect is None:
                 ended = self._handling.handle(session, job, at=now)
@@ -156,7 +157,8 @@ class Execution:
             self._ending.audit(connection, command, actor, CommandState.EXECUTING.value, "", now)
             close_proposal(connection, command, CommandState.EXECUTING)
             return None
-        records.finish(connection, CommandState(ended.status.value), ended)
+        if not records.finish(connection, CommandState(ended.status.value), ended):
+            raise NotYoursError  # the handler changed the command's own row
         faults("result")
         self._ending.record_end(connection, aggregate, command, actor, ended)
         return ended

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from agentic_qt.commands.answers import refused
 from agentic_qt.commands.command_type import CommandType, forged_fields
-from agentic_qt.commands.values import Code, Command, CommandResult
+from agentic_qt.commands.values import Code, Command, CommandResult, is_version
 from agentic_qt.schema.canonical import InputError, canonical, parse
 
 MAX_ID: Final = 200
@@ -43,6 +43,8 @@ def check(command: Command, kind: CommandType | None) -> CommandResult | None:
         return bad_id
     if kind is None:
         return refused(command.command_id, Code.UNKNOWN_TYPE, "There is no command of this type.")
+    if not is_version(command.expected_version):
+        return refused(command.command_id, Code.INVALID, "An expected version is a string or an integer.")
     if "\x00" in (command.target or "") or len(command.target or "") > MAX_TARGET:
         return refused(command.command_id, Code.INVALID, f"A target has at most {MAX_TARGET} characters.")
     return _check_input(command, kind)

@@ -85,5 +85,9 @@ def _settle(answers: Iterable[Answer]) -> None:
             continue
         if error is None:
             future.set_result(value)
-        else:
+        elif isinstance(error, Exception) and not isinstance(error, StopIteration):
             future.set_exception(error)
+        else:  # a future does not take it, or it would end the loop or look like a cancelled wait
+            ended = RuntimeError(f"The work in the thread was ended by {type(error).__name__}.")
+            ended.__cause__ = error
+            future.set_exception(ended)

@@ -16,12 +16,15 @@ from agentic_qt.commands.states import CommandState
 from agentic_qt.commands.store import Store, Trouble
 from agentic_qt.commands.tables import proposals
 from agentic_qt.commands.transactions import Refusal
-from agentic_qt.commands.values import Actor, Code, Command, CommandResult, CommandStatus, Version
+from agentic_qt.commands.values import Actor, Code, Command, CommandResult, CommandStatus, Version, is_version
 from agentic_qt.core.errors import CapabilityError
+from agentic_qt.schema.canonical import freeze
 
 _log = logging.getLogger("agentic_qt.commands.judging")
 MAX_RESULT: Final = 1024 * 1024
 """How long the canonical JSON of a result may be, in bytes."""
+MAX_CODE: Final = 200
+"""How many characters the code of a failure may have."""
 CONSTRAINT_HINT: Final = "The data breaks a rule of the store; nothing was changed."
 HANDLER_HINT: Final = "The command failed; nothing was changed."
 
@@ -56,9 +59,19 @@ def make_result(
 
 
 def result_of_failure(command: Command, actor: str, error: CapabilityError, *, at: float) -> CommandResult:
-    """Return the failure that a handler declared; its data says what was applied elsewhere, if anything."""
-    data = None if error.applied is False else {"applied": error.applied}
-    return make_result(command, actor, CommandState.FAILED, at=at, code=error.code, hint=error.hint, data=data)
+    """Return the failure that a handler declared; its data says what was applied elsewhere, if anything.
+
+    Raises:
+        TypeError: The code is no string.
+        ValueError: The code is empty, too long or not printable, or the rest is not JSON, or too long.
+    """
+    code = str.__str__(error.code)
+    if not 0 < len(code) <= MAX_CODE or not code.isprintable():
+        raise ValueError(f"A code has 1 to {MAX_CODE} printable characters.")
+    data = None if error.applied is False else freeze({"applied": error.applied}, max_bytes=MAX_RESULT)[1]
+    result = make_result(command, actor, CommandState.FAILED, at=at, code=code, hint=error.hint, data=data)
+    result.encode(max_bytes=MAX_RESULT)
+    return result
 
 
 def unknown(command: Command, actor: str, *, at: float) -> CommandResult:
@@ -121,6 +134,20 @@ def check_approval(session: Session, command: Command) -> None:
         raise Refusal(Code.NOT_APPROVED, "Nobody has approved this proposal as it is.", audited=True)
 
 
+def read_version(session: Session, kind: CommandType, command: Command) -> Version | None:
+    """Return the row's version now, as it can be stored and compared; None when the type has no versions.
+
+    Raises:
+        TypeError: The application's reader returned neither an integer nor a string.
+        ValueError: The integer is beyond 2^53-1, so that no other reader would see the same one.
+    """
+    version = None if kind.version_of is None else kind.version_of(session, command.data())
+    if not is_version(version):
+        raise TypeError(f"version_of returned a {type(version).__name__}, which is no version")
+    plain: Version | None = freeze(version)[1]
+    return plain
+
+
 def close_proposal(connection: Connection, command: Command, state: CommandState) -> None:
     """Let a command's proposal, if this store keeps it, follow the command."""
     if command.proposal_id is not None:
@@ -140,6 +167,16 @@ class Handling:
         self._store = store
         self._faults = faults
 
+    def aggregate(self, job: Job, *, at: float) -> tuple[str, CommandResult | None]:
+        """Return what the outbox orders by, and a failure where the application's code cannot say it."""
+        kind, command = job.kind, job.command
+        try:
+            return kind.aggregate(command), None
+        except BaseException as error:  # an exit asked for there is no way out of this thread
+            _log.error("aggregate_of of %s failed for command %s", kind.name, command.command_id, exc_info=error)
+            failure = _failed(command, job.actor, Code.HANDLER_ERROR, HANDLER_HINT, at=at)
+            return kind.own_aggregate(command), failure
+
     def judge(self, session: LentSession, job: Job, *, at: float) -> CommandResult | None:
         """Check permission, approval and version; a result when the version is another, or cannot be read.
 
@@ -152,7 +189,7 @@ class Handling:
             check_approval(session, command)
             if kind.version_of is None:
                 return None
-            version = kind.version_of(session, command.data())
+            version = read_version(session, kind, command)
         except BaseException as error:  # an exit asked for by a handler is no way out of this thread
             return self._failure(error, session, job, at=at)
         if type(version) is type(command.expected_version) and version == command.expected_version:
@@ -171,7 +208,8 @@ class Handling:
         try:
             data = kind.handler(session, command.data(), actor)
             session.flush()
-            version = None if kind.version_of is None else kind.version_of(session, command.data())
+            version = read_version(session, kind, command)
+            data = freeze(data, max_bytes=MAX_RESULT)[1]  # what a replay gives: lists, not tuples
             result = make_result(command, actor.name, CommandState.SUCCEEDED, at=at, version=version, data=data)
             result.encode(max_bytes=MAX_RESULT)
             session.release()
@@ -188,7 +226,10 @@ class Handling:
             raise error
         session.undo()
         if isinstance(error, CapabilityError):
-            return result_of_failure(command, actor.name, error, at=at)
+            try:
+                return result_of_failure(command, actor.name, error, at=at)
+            except (TypeError, ValueError) as malformed:
+                error = malformed
         _log.error("The code of command %s (%s) failed", command.command_id, command.type, exc_info=error)
         if is_rule:
             return _failed(command, actor, Code.CONSTRAINT, CONSTRAINT_HINT, at=at)

@@ -12,7 +12,10 @@ from sqlalchemy import Connection, Engine, event
 from sqlalchemy.orm import Session
 
 _LENT: Final = "agentic_qt_lent"
-_ENDS: Final = re.compile(r"\s*(?:COMMIT|END|BEGIN|START|ABORT|ROLLBACK(?!\s+(?:\w+\s+)?TO\b))\b", re.IGNORECASE)
+_ENDS: Final = re.compile(
+    r"(?:[\s;]|--[^\n]*\n|/\*.*?\*/)*(?:COMMIT|END|BEGIN|START|ABORT|ROLLBACK(?!\s+(?:\w+\s+)?TO\b))\b",
+    re.IGNORECASE | re.DOTALL,
+)
 
 
 class NotYoursError(RuntimeError):

@@ -1,21 +1,25 @@
 """Questions to the store that change nothing: each function returns the work to run on a connection."""
 
+import logging
 from collections.abc import Callable
 from typing import Any, Final
 
 from sqlalchemy import Connection, Select, select
+from sqlalchemy.exc import DBAPIError
 
 from agentic_qt.commands import records
 from agentic_qt.commands.command_type import CommandType
-from agentic_qt.commands.judging import check_permission
+from agentic_qt.commands.judging import MAX_RESULT, check_permission, read_version
 from agentic_qt.commands.lending import lend
 from agentic_qt.commands.port import AuditFilter
 from agentic_qt.commands.states import CommandState
 from agentic_qt.commands.tables import audit, commands
 from agentic_qt.commands.transactions import Refusal
-from agentic_qt.commands.values import Actor, AuditEntry, Command, CommandRecord, Preview
+from agentic_qt.commands.values import Actor, AuditEntry, Code, Command, CommandRecord, Preview
 from agentic_qt.core.errors import CapabilityError
+from agentic_qt.schema.canonical import freeze
 
+_log = logging.getLogger("agentic_qt.commands.reading")
 MAX_PAGE: Final = 1000
 """How many rows one question may bring."""
 _OPEN = (CommandState.EXECUTING.value, CommandState.UNKNOWN.value)
@@ -50,7 +54,7 @@ def list_commands(
     """Ask for commands, the newest first."""
     conditions: dict[Any, Any] = {commands.c.state: state and state.value, commands.c.type: type_}
     newest = commands.c.created_at.desc(), commands.c.command_id
-    found = _where(select(commands), conditions).order_by(*newest).limit(min(limit, MAX_PAGE))
+    found = _where(select(commands), conditions).order_by(*newest).limit(_page(limit))
     return lambda connection: tuple(records.to_record(row) for row in connection.execute(found))
 
 
@@ -58,7 +62,7 @@ def list_audit(asked: AuditFilter) -> Callable[[Connection], tuple[AuditEntry, .
     """Ask for lines of the audit, the newest first."""
     of_column = {audit.c.command_id: "command_id", audit.c.type: "type_", audit.c.actor: "actor"}
     conditions = {column: asked.get(name) for column, name in of_column.items()}
-    limit = min(asked.get("limit", 100), MAX_PAGE)
+    limit = _page(asked.get("limit", 100))
     found = _where(select(audit), conditions).order_by(audit.c.entry_id.desc()).limit(limit)
     if (before := asked.get("before")) is not None:
         found = found.where(audit.c.entry_id < before)
@@ -72,13 +76,22 @@ def preview(kind: CommandType, command: Command, actor: Actor) -> Callable[[Conn
         with lend(connection) as session:
             try:
                 check_permission(session, kind, command, actor)
+                facts = None if kind.preview_of is None else kind.preview_of(session, command.data())
+                version = read_version(session, kind, command)
+                return Preview(facts=freeze(facts, max_bytes=MAX_RESULT)[1], version=version)
             except Refusal as refusal:
                 raise CapabilityError(refusal.code, refusal.hint) from refusal
-            facts = None if kind.preview_of is None else kind.preview_of(session, command.data())
-            version = None if kind.version_of is None else kind.version_of(session, command.data())
-        return Preview(facts=facts, version=version)
+            except (CapabilityError, DBAPIError):  # the type's own words; the store
+                raise
+            except BaseException as error:  # an exit asked for there is no way out of this thread
+                _log.exception("The preview of %s failed", kind.name)
+                raise CapabilityError(Code.HANDLER_ERROR, "It could not be previewed.") from error
 
     return work
+
+
+def _page(limit: int) -> int:
+    return max(0, min(limit, MAX_PAGE))  # SQLite takes a negative limit for none
 
 
 def _where(question: Select[Any], conditions: dict[Any, Any]) -> Select[Any]:

@@ -5,6 +5,7 @@ time-out, BEGIN IMMEDIATE. PostgreSQL: psycopg 3, SERIALIZABLE, a lock time-out.
 """
 
 import logging
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -173,14 +174,22 @@ class Store:
         assert self._library is not None  # noqa: S101 - listens to SQLite only
         connection.isolation_level = None  # transactions are ours (see `_begin_sqlite`)
         connection.execute(f"PRAGMA busy_timeout = {self._busy_ms}")
-        wanted = self._library.journal_mode
-        if connection.execute("PRAGMA journal_mode").fetchone()[0] != wanted:
-            # Waits for whoever else is at it: changing the mode itself does not heed the busy time-out.
-            connection.execute("BEGIN IMMEDIATE")
-            connection.execute("COMMIT")
-            connection.execute(f"PRAGMA journal_mode = {wanted}")
+        self._set_journal_mode(connection, self._library)
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
+
+    def _set_journal_mode(self, connection: Any, library: SqliteLibrary) -> None:
+        """Change the mode if need be, after whoever else is at it: that itself does not heed the busy time-out."""
+        wanted = library.journal_mode
+        until = time.monotonic() + self._busy_ms / 1000
+        while connection.execute("PRAGMA journal_mode").fetchone()[0] != wanted:
+            connection.execute("BEGIN IMMEDIATE")  # this one waits
+            connection.execute("COMMIT")
+            try:
+                connection.execute(f"PRAGMA journal_mode = {wanted}")
+            except library.module.OperationalError:  # somebody else was faster: most likely to change it, too
+                if time.monotonic() > until:
+                    raise
 
     def _facts(self) -> StoreFacts:
         with self.read() as connection:

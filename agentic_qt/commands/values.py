@@ -17,6 +17,11 @@ Version = int | str
 """The version of a row: whatever the application counts with."""
 
 
+def is_version(value: object) -> bool:
+    """Return whether a value is a version or None; True is no number here, and 1.0 is not 1."""
+    return value is None or (isinstance(value, int | str) and not isinstance(value, bool))
+
+
 class CommandStatus(StrEnum):
     """What an answer of the service says of a command.
 

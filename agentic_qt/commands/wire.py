@@ -19,6 +19,7 @@ from agentic_qt.commands.values import (
     CommandResult,
     CommandStatus,
     Version,
+    is_version,
 )
 from agentic_qt.schema.canonical import InputError, canonical, parse
 
@@ -250,8 +251,9 @@ def decode_audit(body: bytes) -> tuple[AuditEntry, ...]:
 
 
 def _version(value: Any) -> Version | None:
-    if value is None or isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
-        return value
+    if is_version(value):
+        version: Version | None = value
+        return version
     raise WireError(Code.INVALID, "expectedVersion must be a string or an integer.")
 
 

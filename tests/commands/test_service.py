@@ -112,10 +112,14 @@ async def test_a_changed_row_is_a_version_conflict_that_is_stored_and_not_tried_
     assert inspector.events("d-1") == ["failed version_conflict"]
 
 
-@pytest.mark.parametrize("wrong", ["1", True], ids=["text", "bool"])
-async def test_a_version_of_another_kind_is_a_conflict(service: CommandService, wrong: Any) -> None:
+@pytest.mark.parametrize(
+    ("wrong", "code"), [("1", "version_conflict"), (True, "invalid"), (1.0, "invalid")], ids=["text", "bool", "float"]
+)
+async def test_a_version_of_another_kind_is_another_version_or_none(
+    service: CommandService, wrong: Any, code: str
+) -> None:
     await with_customer(service)
-    assert (await service.submit(delete(version=wrong), ANN)).code == "version_conflict"
+    assert (await service.submit(delete(version=wrong), ANN)).code == code
 
 
 async def test_a_row_that_is_gone_is_a_version_conflict(service: CommandService) -> None:
