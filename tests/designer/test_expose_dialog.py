@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QLineEdit, QPushButton
 
 from agentic_qt.devtools.designer.changes import changes_of
 from agentic_qt.devtools.designer.expose_dialog import ExposeDialog
+from agentic_qt.devtools.designer.field_details import FieldDetails
 from agentic_qt.devtools.designer.field_table import DESCRIPTION, NAME, OFFERED, REQUIRED
 from agentic_qt.devtools.designer.twin import find_form, loaded, owning_form, read_form
 from agentic_qt.devtools.designer.ui_text import Changes, UiTextError, with_properties
@@ -235,3 +236,104 @@ def test_the_button_that_submits_is_chosen_by_name(qtbot: Any, applied: Applied)
     assert [dialog.submit_button.itemData(place) for place in range(dialog.submit_button.count())] == ["", "find"]
     dialog.submit_button.setCurrentIndex(1)
     assert dialog.changes() == {"search_box": {"toolSubmitButton": "find"}}
+
+
+DETAILED = with_properties(
+    CARS,
+    {
+        "city": {"toolSensitive": True},
+        "seats": {"toolUnit": "persons"},
+        "category": {"toolDependsOn": ("city", "seats"), "toolItemValues": ("small", "estate, long", "van")},
+    },
+)
+
+
+def choose(dialog: ExposeDialog, name: str) -> FieldDetails:
+    dialog.fields.choose(name)
+    return dialog.details
+
+
+def test_the_details_are_those_of_the_chosen_line_and_showing_them_changes_nothing(
+    qtbot: Any, applied: Applied
+) -> None:
+    dialog = dialog_of(qtbot, DETAILED, applied)
+    assert (dialog.details.title(), dialog.details.sensitive.isChecked()) == ("Details of City", True)
+    assert choose(dialog, "seats").unit.text() == "persons"
+    assert dialog.fields.cell(1, DESCRIPTION).text() == "Seats"
+    details = choose(dialog, "category")
+    assert details.depends_on.text() == "city, seats"
+    assert details.item_values.toPlainText() == "small\nestate, long\nvan"
+    assert not details.sensitive.isChecked()
+    assert dialog.changes() == {}
+
+
+def test_the_details_of_each_line_are_kept_and_written(qtbot: Any, applied: Applied) -> None:
+    dialog = dialog_of(qtbot, CARS, applied)
+    qtbot.keyClicks(choose(dialog, "seats").unit, "persons")
+    qtbot.mouseClick(choose(dialog, "city").sensitive, Qt.MouseButton.LeftButton, pos=QPoint(9, 9))
+    details = choose(dialog, "category")
+    qtbot.keyClicks(details.depends_on, "city,seats")
+    details.item_values.setPlainText("small\nestate, long\nvan\n")
+    assert choose(dialog, "seats").unit.text() == "persons"
+    dialog.accept()
+    assert applied == [
+        {
+            "city": {"toolSensitive": True},
+            "seats": {"toolUnit": "persons"},
+            "category": {"toolDependsOn": "city, seats", "toolItemValues": ("small", "estate, long", "van")},
+        }
+    ]
+    written = with_properties(CARS, applied[0])
+    assert read_form(written, "search_box").rows == read_form(DETAILED, "search_box").rows
+    assert written.count('<stringlist notr="true">') == 1
+
+
+def test_emptied_details_are_taken_away(qtbot: Any, applied: Applied) -> None:
+    dialog = dialog_of(qtbot, DETAILED, applied)
+    choose(dialog, "city").sensitive.setChecked(False)
+    choose(dialog, "seats").unit.clear()
+    details = choose(dialog, "category")
+    details.depends_on.clear()
+    details.item_values.clear()
+    assert dialog.changes() == {
+        "city": {"toolSensitive": None},
+        "seats": {"toolUnit": None},
+        "category": {"toolDependsOn": None, "toolItemValues": None},
+    }
+
+
+def test_what_lint_says_of_the_details_is_told(qtbot: Any, applied: Applied) -> None:
+    dialog = dialog_of(qtbot, EXPOSED, applied)
+    details = choose(dialog, "category")
+    details.depends_on.setText("county")
+    details.item_values.setPlainText("a\nb\nc\nd")
+    dialog.refresh()
+    told = dialog.findings.text()
+    assert "'category' is set after 'county', and there is nothing of that name in the form" in told
+    assert "'category' has 4 toolItemValues for 3 items" in told
+
+
+def test_only_what_has_items_takes_values_for_them_and_a_set_of_buttons_no_unit(qtbot: Any, applied: Applied) -> None:
+    dialog = dialog_of(qtbot, CARS, applied)
+    assert choose(dialog, "category").item_values.isEnabled()
+    assert not choose(dialog, "seats").item_values.isEnabled()
+    gears = dialog_of(qtbot, CHOICE, applied, form="Form")
+    assert not choose(gears, "manual").unit.isEnabled()
+    assert choose(gears, "lineEdit_3").unit.isEnabled()
+
+
+def test_what_the_second_button_of_a_set_says_can_be_taken_back(qtbot: Any, applied: Applied) -> None:
+    ui = with_properties(CHOICE, {"automatic": {"toolRequired": True, "toolSensitive": True}})
+    dialog = dialog_of(qtbot, ui, applied, form="Form")
+    assert dialog.changes() == {}
+    line = dialog.fields.line_of("manual")
+    dialog.fields.cell(line, REQUIRED).setCheckState(Qt.CheckState.Unchecked)
+    choose(dialog, "manual").sensitive.setChecked(False)
+    dialog.accept()
+    row = read_form(with_properties(ui, applied[0]), "Form").rows[line]
+    assert (row.required, row.sensitive) == (False, False)
+
+
+def test_a_form_without_fields_has_no_details(qtbot: Any, applied: Applied) -> None:
+    bare = '<ui version="4.0"><class>F</class><widget class="QWidget" name="F"/></ui>'
+    assert not dialog_of(qtbot, bare, applied, form="F").details.isEnabled()

@@ -36,6 +36,11 @@ PLAN = {
         "seats": {"name": "min_seats"},
         "remember_me": {"excluded": True},
     },
+    "details": {
+        "seats": {"unit": "persons"},
+        "city": {"sensitive": True},
+        "category": {"depends_on": "city", "item_values": ["small", "estate, long", "van"]},
+    },
 }
 
 pytestmark = [
@@ -134,8 +139,13 @@ def test_designers_own_save_writes_the_declaration(designer: Any) -> None:
             "toolReadOnly": True,
             "toolAutoSubmit": True,
         },
-        "city": {"toolRequired": True, "toolParamDescription": "City, or an airport's code"},
-        "seats": {"toolParamName": "min_seats"},
+        "city": {
+            "toolRequired": True,
+            "toolSensitive": True,
+            "toolParamDescription": "City, or an airport's code",
+        },
+        "seats": {"toolParamName": "min_seats", "toolUnit": "persons"},
+        "category": {"toolDependsOn": "city", "toolItemValues": ("small", "estate, long", "van")},
         "remember_me": {"toolExclude": True},
     }
     assert with_properties(designer.saved, {}) == normal(designer.saved)  # each name is marked already
@@ -152,6 +162,7 @@ def test_uic_and_the_ui_loader_make_the_same_tool_of_the_saved_form(designer: An
         expected = synthesise(find_form(root, "search_box"))
     assert expected is not None
     assert list(expected["inputSchema"]["properties"]) == ["city", "min_seats", "category"]
+    assert "(unit: persons)" in expected["inputSchema"]["properties"]["min_seats"]["description"]
     assert synthesise(box) == expected
     box.setProperty("toolName", "cars.renamed")
     made.retranslateUi(window)

@@ -23,6 +23,8 @@ def changes_of(
     for old, new in zip(before.rows, rows, strict=True):
         for place, name in enumerate(new.objects):
             _note(changes, name, _field_properties(old, place), _field_properties(new, place))
+            if place and _taken_back(old, new):
+                changes.setdefault(name, {}).update(_taken_back(old, new))
         if new.describe_at:
             _note(changes, new.describe_at, _description(old), _description(new))
     return changes
@@ -59,11 +61,26 @@ def _risk(form: Declaration) -> _Properties:
 
 
 def _field_properties(row: Row, place: int) -> _Properties:
+    everywhere: _Properties = {"toolParamName": row.name or None, "toolExclude": row.excluded or None}
+    return everywhere if place else everywhere | _said_once(row)
+
+
+def _said_once(row: Row) -> _Properties:
+    """Return what one button of a set says for all of them."""
     return {
-        "toolParamName": row.name or None,
-        "toolExclude": row.excluded or None,
-        "toolRequired": (row.required and place == 0) or None,  # one required button makes the set required
+        "toolRequired": row.required or None,
+        "toolSensitive": row.sensitive or None,
+        "toolDependsOn": ", ".join(row.depends_on) or None,
+        "toolUnit": row.unit or None,
+        # A list: in one text, a comma or a blank would end a value.
+        "toolItemValues": row.item_values or None,
     }
+
+
+def _taken_back(old: Row, new: Row) -> _Properties:
+    """Return what any button of a set may have said, and is said no more."""
+    before, after = _said_once(old), _said_once(new)
+    return {key: None for key, value in before.items() if value is not None and after[key] is None}
 
 
 def _description(row: Row) -> _Properties:

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from agentic_qt.devtools.designer.changes import changes_of, withdrawal
+from agentic_qt.devtools.designer.field_details import FieldDetails
 from agentic_qt.devtools.designer.field_table import FieldTable
 from agentic_qt.devtools.designer.findings import findings_of
 from agentic_qt.devtools.designer.twin import RISKS, Declaration, describe, read_form
@@ -62,6 +63,7 @@ class ExposeDialog(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._make_inputs(self._before.declaration)
         self.fields = FieldTable(self._before.rows, self)
+        self.details = FieldDetails(self.fields, self)
         self.preview = QPlainTextEdit(self, readOnly=True)
         self.preview.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
         self.preview.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
@@ -71,8 +73,7 @@ class ExposeDialog(QDialog):
         self._pause = QTimer(self, singleShot=True, interval=PREVIEW_MS)
         self._pause.timeout.connect(self.refresh)
         self._watch()
-        if field_name and field_name != form_name:
-            self.fields.choose(field_name)
+        self.fields.choose(field_name)
         self.refresh()
 
     def declaration(self) -> Declaration:
@@ -160,6 +161,7 @@ class ExposeDialog(QDialog):
         entered.setContentsMargins(0, 0, 0, 0)
         entered.addLayout(inputs)
         entered.addWidget(self.fields, 1)
+        entered.addWidget(self.details)
         right = QWidget(self)
         seen = QVBoxLayout(right)
         seen.setContentsMargins(0, 0, 0, 0)
@@ -185,7 +187,8 @@ class ExposeDialog(QDialog):
         layout.addWidget(splitter, 1)
         layout.addWidget(buttons)
         em = self.fontMetrics().height()
-        self.resize(62 * em, 34 * em)
+        self.resize(66 * em, 40 * em)
+        splitter.setSizes([38 * em, 28 * em])
 
     def _watch(self) -> None:
         self.name.textChanged.connect(self._pause.start)

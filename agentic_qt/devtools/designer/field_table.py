@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypedDict, Unpack
 
 from PySide6.QtCore import QCoreApplication, QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QPalette
@@ -20,6 +20,15 @@ REQUIRED: Final = 3
 _FIXED: Final = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
 
 
+class Details(TypedDict):
+    """What is said of a field beside the table; see `Row`."""
+
+    unit: str
+    depends_on: tuple[str, ...]
+    sensitive: bool
+    item_values: tuple[str, ...]
+
+
 class FieldTable(QTableWidget):
     """One line a field; what is not declared stands there in grey, as the model would see it.
 
@@ -33,7 +42,7 @@ class FieldTable(QTableWidget):
         super().__init__(len(rows), REQUIRED + 1, parent)
         self.setObjectName("agentic_qt_fields")
         self.setAccessibleName(translate("agentic_qt", "Fields"))
-        self._rows = tuple(rows)
+        self._rows = list(rows)
         self.setHorizontalHeaderLabels([
             translate("agentic_qt", "Field"),
             translate("agentic_qt", "Name"),
@@ -44,6 +53,7 @@ class FieldTable(QTableWidget):
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         header = self.horizontalHeader()
+        header.setHighlightSections(False)
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header.setSectionResizeMode(DESCRIPTION, QHeaderView.ResizeMode.Stretch)
         for line, row in enumerate(self._rows):
@@ -52,16 +62,22 @@ class FieldTable(QTableWidget):
 
     def rows(self) -> tuple[Row, ...]:
         """Return the rows as they are entered now."""
-        return tuple(
-            replace(
-                row,
-                name=self._text(line, NAME),
-                description=self._text(line, DESCRIPTION),
-                required=self._checked(line, REQUIRED),
-                excluded=not self._checked(line, OFFERED),
-            )
-            for line, row in enumerate(self._rows)
+        return tuple(map(self.row_at, range(len(self._rows))))
+
+    def row_at(self, line: int) -> Row:
+        """Return one row as it is entered now."""
+        return replace(
+            self._rows[line],
+            name=self._text(line, NAME),
+            description=self._text(line, DESCRIPTION),
+            required=self._checked(line, REQUIRED),
+            excluded=not self._checked(line, OFFERED),
         )
+
+    def amend(self, line: int, **details: Unpack[Details]) -> None:
+        """Note what was entered for a line elsewhere."""
+        self._rows[line] = replace(self._rows[line], **details)
+        self.edited.emit()
 
     def line_of(self, object_name: str) -> int:
         """Return the line of the field that a widget belongs to; -1 when it belongs to none."""
@@ -79,10 +95,9 @@ class FieldTable(QTableWidget):
         return found
 
     def choose(self, object_name: str) -> None:
-        """Make the line of a widget the current one."""
-        line = self.line_of(object_name)
-        if line >= 0:
-            self.setCurrentCell(line, DESCRIPTION)
+        """Make the line of a widget the current one; the first line when it has none."""
+        if self._rows:
+            self.setCurrentCell(max(0, self.line_of(object_name)), DESCRIPTION)
 
     def _fill(self, line: int, row: Row) -> None:
         offered = QTableWidgetItem(row.label)

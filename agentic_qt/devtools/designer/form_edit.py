@@ -110,7 +110,7 @@ def _as_switches(
         widget = _find(window, name)
         for key, value in properties.items():
             old = there.get(name, {}).get(key)
-            if widget is None or not isinstance(old, bool) or isinstance(value, str):
+            if widget is None or not isinstance(old, bool) or not isinstance(value, bool | None):
                 return []
             found.append((widget, key, bool(value)))  # one that is taken away is switched off
     return found

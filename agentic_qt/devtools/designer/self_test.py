@@ -190,3 +190,10 @@ def _enter(dialog: ExposeDialog, plan: dict[str, Any]) -> None:
                 item.setCheckState(Qt.CheckState.Checked if checked else Qt.CheckState.Unchecked)
             else:
                 item.setText(value)
+    for name, entered in plan["details"].items():
+        dialog.fields.choose(name)
+        details = dialog.details
+        details.unit.setText(entered.get("unit", ""))
+        details.depends_on.setText(entered.get("depends_on", ""))
+        details.sensitive.setChecked(entered.get("sensitive", False))
+        details.item_values.setPlainText("\n".join(entered.get("item_values", ())))

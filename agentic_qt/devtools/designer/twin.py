@@ -9,14 +9,14 @@ from typing import Any, Final
 import shiboken6
 from PySide6.QtCore import QBuffer, QByteArray, QCoreApplication, QObject
 from PySide6.QtUiTools import QUiLoader
-from PySide6.QtWidgets import QGroupBox, QPushButton, QWidget
+from PySide6.QtWidgets import QComboBox, QGroupBox, QListView, QPushButton, QWidget
 
 from agentic_qt.devtools.designer.ui_text import UiTextError, read_properties, with_properties
 from agentic_qt.qt.forms.adapters.registry import adapter_of
 from agentic_qt.qt.forms.fields import ButtonSet, Field
 from agentic_qt.qt.forms.labels import group_box_of
 from agentic_qt.qt.forms.options import declared_risk
-from agentic_qt.qt.forms.properties import declared, is_on, text_of
+from agentic_qt.qt.forms.properties import declared, is_on, places, text_of
 from agentic_qt.qt.forms.synthesise import input_schema, synthesise
 from agentic_qt.qt.forms.walker import is_form, walk
 from agentic_qt.ui.places import ApprovalPlace, AssistantPlace
@@ -61,6 +61,12 @@ class Row:
         description: `toolParamDescription`.
         required: `toolRequired`.
         excluded: `toolExclude`.
+        takes_unit: Its description has room for a unit.
+        has_items: It is a list or a combo box.
+        unit: `toolUnit`.
+        depends_on: `toolDependsOn`.
+        item_values: `toolItemValues`.
+        sensitive: `toolSensitive`.
     """
 
     objects: tuple[str, ...]
@@ -72,6 +78,12 @@ class Row:
     description: str = ""
     required: bool = False
     excluded: bool = False
+    takes_unit: bool = True
+    has_items: bool = False
+    unit: str = ""
+    depends_on: tuple[str, ...] = ()
+    item_values: tuple[str, ...] = ()
+    sensitive: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -189,19 +201,27 @@ def _named(field: Field) -> bool:
 def _row(form: QWidget, field: Field, excluded: set[str]) -> Row:
     first = field.widgets[0]
     holder: QObject | None = first
-    if isinstance(field.control, ButtonSet) and len(field.widgets) > 1:
+    is_set = isinstance(field.control, ButtonSet) and len(field.widgets) > 1
+    if is_set:
         holder = group_box_of(form, field.control.buttons)
     own = declared(first)
     description = text_of(declared(holder).get("toolParamDescription")) if holder is not None else ""
     names = tuple(widget.objectName() for widget in field.widgets)
+    unit = text_of(own.get("toolUnit")).strip()
     return Row(
         objects=names,
         describe_at=holder.objectName() if holder is not None else "",
         key=first.objectName() if "toolParamName" in own else field.key,
         label=field.label,
-        known="" if description else field.description,
+        known="" if description else field.description.removesuffix(f"(unit: {unit})").strip(),
         name=text_of(own.get("toolParamName")),
         description=description,
         required=field.required,
         excluded=all(name in excluded for name in names),
+        takes_unit=not is_set,
+        has_items=isinstance(first, QComboBox | QListView),
+        unit=unit,
+        depends_on=tuple(name for name in field.depends_on if name != field.gate),
+        item_values=tuple(value or "" for value in places(own.get("toolItemValues"))),
+        sensitive=field.sensitive,
     )

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 from xml.etree import ElementTree as ET
 
-PropertyValue = str | bool
+PropertyValue = str | bool | tuple[str, ...]
 Changes = Mapping[str, Mapping[str, PropertyValue | None]]
 """By the name of the object and that of the property; None takes the property away."""
 
@@ -24,7 +24,7 @@ class UiTextError(ValueError):
 
 
 def read_properties(ui: str) -> dict[str, dict[str, PropertyValue]]:
-    """Return the tool properties of each object that has one: texts and switches.
+    """Return the tool properties of each object that has one: texts, lists of texts, and switches.
 
     Raises:
         UiTextError: The text is no .ui file.
@@ -88,9 +88,11 @@ def _tool_properties(holder: ET.Element) -> list[ET.Element]:
 
 
 def _value(element: ET.Element) -> PropertyValue | None:
-    text, switch = element.find("string"), element.find("bool")
+    text, texts, switch = element.find("string"), element.find("stringlist"), element.find("bool")
     if text is not None:
         return text.text or ""
+    if texts is not None:
+        return tuple(one.text or "" for one in texts.findall("string"))
     word = (switch.text or "").strip() if switch is not None else ""
     return word == "true" if word in _SWITCHES else None
 
@@ -103,6 +105,10 @@ def _write(holder: ET.Element, key: str, value: PropertyValue | None) -> None:
     element = ET.Element("property", {"name": key, "stdset": "0"})
     if isinstance(value, bool):
         ET.SubElement(element, "bool").text = "true" if value else "false"
-    else:
+    elif isinstance(value, str):
         ET.SubElement(element, "string").text = value
+    else:
+        texts = ET.SubElement(element, "stringlist")
+        for text in value:
+            ET.SubElement(texts, "string").text = text
     holder.insert(len(holder.findall("property")), element)

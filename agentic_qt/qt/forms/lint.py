@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from PySide6.QtCore import QObject
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QComboBox, QListView, QWidget
 
 from agentic_qt.core.capability import Risk
 from agentic_qt.qt.forms.buttons import buttons_of
 from agentic_qt.qt.forms.fields import Dropped, Field
 from agentic_qt.qt.forms.form_tool import find_form_tool
 from agentic_qt.qt.forms.options import declared_risk
-from agentic_qt.qt.forms.properties import declared, is_on, text_of
+from agentic_qt.qt.forms.properties import declared, is_on, key_of, places, text_of
 from agentic_qt.qt.forms.synthesise import TOOL_NAME, field_schema
 from agentic_qt.qt.forms.walker import is_form, walk
 
@@ -66,6 +66,8 @@ def lint_form(form: QWidget) -> list[Finding]:
         *_lint_tool(form),
         *_lint_description(form, walked.fields),
         *(finding for field in walked.fields for finding in _lint_field(field)),
+        *_lint_dependencies(form, walked.fields),
+        *(finding for field in walked.fields for finding in _lint_item_values(field)),
         *(_lint_dropped(dropped) for dropped in walked.dropped),
     ]
 
@@ -120,6 +122,30 @@ def _lint_field(field: Field) -> Iterator[Finding]:
         yield _finding("automatic_name", widget, said)
     if field.label == field.key and not field.description.strip():
         yield _finding("undescribed_parameter", widget, "has neither a label nor a toolParamDescription")
+
+
+def _lint_dependencies(form: QWidget, fields: tuple[Field, ...]) -> Iterator[Finding]:
+    known = {key_of(thing, declared(thing)) for thing in (*form.findChildren(QObject), *form.actions())}
+    for field in fields:
+        for name in field.depends_on:
+            if name not in known:
+                said = f"is set after {name!r}, and there is nothing of that name in the form"
+                yield _finding("unknown_dependency", field.widgets[0], said)
+
+
+def _lint_item_values(field: Field) -> Iterator[Finding]:
+    widget = field.widgets[0]
+    values = places(declared(widget).get("toolItemValues"))
+    if not values:
+        return
+    if not isinstance(widget, QComboBox | QListView):
+        yield _finding("item_values", widget, "has toolItemValues, and only lists and combo boxes have items")
+        return
+    items = widget.count() if isinstance(widget, QComboBox) else widget.model().rowCount(widget.rootIndex())
+    if len(values) > items > 0:  # none: the application makes them later
+        yield _finding("item_values", widget, f"has {len(values)} toolItemValues for {items} items")
+    if len(set(values)) < len(values) and None not in values:
+        yield _finding("item_values", widget, "has a value twice in its toolItemValues: only the first item counts")
 
 
 def _lint_dropped(dropped: Dropped) -> Finding:
