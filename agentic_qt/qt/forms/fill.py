@@ -3,7 +3,7 @@
 import contextlib
 import logging
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import shiboken6
@@ -46,10 +46,12 @@ class Snapshot:
     Args:
         values: The JSON value of each field; sensitive ones are left out.
         states: What each adapter needs to put it back.
+        fields: Whose they are: a field may be read-only, renamed or out of sight when it is put back.
     """
 
     values: Mapping[str, Any]
     states: Mapping[str, Any]
+    fields: tuple[Field, ...] = field(default=(), compare=False, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -100,11 +102,11 @@ def preview(form: QWidget, values: Mapping[str, Any]) -> tuple[Change, ...]:
     fields = walk(form).fields
     wanted = normal_input(fields, values)
     changes = []
-    for field in fields:
-        if field.key in wanted:
-            old = field.adapter.get(field.control)
-            if not same(old, wanted[field.key]):
-                changes.append(_change(field, old, wanted[field.key]))
+    for one in fields:
+        if one.key in wanted:
+            old = one.adapter.get(one.control)
+            if not same(old, wanted[one.key]):
+                changes.append(_change(one, old, wanted[one.key]))
     return tuple(changes)
 
 
@@ -151,7 +153,7 @@ def restore(form: QWidget, snapshot: Snapshot) -> tuple[str, ...]:
     left = _restore(walk(form).fields, snapshot)
     if left:  # a field that was disabled or hidden by another one is back only now
         left = _restore(walk(form).fields, snapshot)
-    return left
+    return _restore_others(form, snapshot) if left else ()
 
 
 def remember_initial(form: QWidget) -> Snapshot:
@@ -262,10 +264,11 @@ def _in_order(fields: Mapping[str, Field], wanted: Iterable[str]) -> Iterable[st
 
 
 def _snapshot(fields: Iterable[Field]) -> Snapshot:
-    known = list(fields)
+    known = tuple(fields)
     return Snapshot(
-        values={field.key: field.adapter.get(field.control) for field in known if not field.sensitive},
-        states={field.key: field.adapter.snapshot(field.control) for field in known},
+        values={one.key: one.adapter.get(one.control) for one in known if not one.sensitive},
+        states={one.key: one.adapter.snapshot(one.control) for one in known},
+        fields=known,
     )
 
 
@@ -293,6 +296,18 @@ def _whatever_happens(key: str) -> Iterator[None]:
         _log.exception("The application failed while %s was put back", key)
 
 
+def _restore_others(form: QWidget, snapshot: Snapshot) -> tuple[str, ...]:
+    """Put back what cannot be used any more but is still there; returns the keys of all that could not be."""
+    usable = {one.key: one for one in walk(form).fields}
+    others = {one.key: one for one in snapshot.fields if one.key not in usable}
+    for key, other in others.items():
+        if _is_alive(other) and not _holds(other, snapshot):
+            with _whatever_happens(key):
+                other.adapter.restore(other.control, snapshot.states[key])
+    by_key = usable | others
+    return tuple(key for key in snapshot.states if key not in by_key or not _holds(by_key[key], snapshot))
+
+
 def _holds(field: Field, snapshot: Snapshot) -> bool:
     return _is_alive(field) and bool(field.adapter.snapshot(field.control) == snapshot.states[field.key])
 
@@ -302,13 +317,13 @@ def _is_alive(field: Field) -> bool:
 
 
 def _changes(fields: Iterable[Field], before: Snapshot, after: Snapshot) -> Iterable[Change]:
-    for field in fields:
-        key = field.key
-        if field.sensitive:
+    for one in fields:
+        key = one.key
+        if one.sensitive:
             if before.states.get(key) != after.states[key]:
-                yield _change(field, None, None)
+                yield _change(one, None, None)
         elif key not in before.values or not same(before.values[key], after.values[key]):
-            yield _change(field, before.values.get(key), after.values[key])
+            yield _change(one, before.values.get(key), after.values[key])
 
 
 def _change(field: Field, old: Any, new: Any) -> Change:

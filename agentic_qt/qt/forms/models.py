@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QDataWidgetMapper, QWidget
 
 from agentic_qt.core.errors import DeclarationError
 from agentic_qt.qt.forms.adapters.base import JsonSchema
-from agentic_qt.qt.forms.fields import FormFields
+from agentic_qt.qt.forms.fields import Field, FormFields
 from agentic_qt.qt.forms.fill import FillError
 from agentic_qt.qt.forms.port import Changes, FormPort, PortFilled
 from agentic_qt.qt.forms.walker import walk
@@ -114,6 +114,11 @@ class ModelPort(FormPort):
                 place = place.setdefault(name, {})
             place[last] = value
         return result
+
+    def pointers(self) -> Iterator[tuple[str, Field]]:
+        """Yield the JSON pointer of each field, by the path of the type."""
+        for field in self.walk().fields:
+            yield "".join(map(pointer_token, self._paths[field.key])), field
 
     def _flat(self, values: Mapping[str, Any]) -> dict[str, Any]:
         flat = {}

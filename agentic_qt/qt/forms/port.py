@@ -3,7 +3,7 @@
 `models.py` and `wizard.py` have ports of their own, whose values are nested.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +11,11 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QWidget
 
 from agentic_qt.qt.forms.adapters.base import JsonSchema
-from agentic_qt.qt.forms.fields import FormFields
+from agentic_qt.qt.forms.fields import Field, FormFields
 from agentic_qt.qt.forms.fill import Snapshot, check, fill, preview, remember_initial, restore, take_snapshot
 from agentic_qt.qt.forms.synthesise import schema_of
 from agentic_qt.qt.forms.walker import walk
+from agentic_qt.schema.canonical import pointer_token
 from agentic_qt.schema.issues import Issue
 
 Changes = dict[str, dict[str, Any]]
@@ -94,6 +95,15 @@ class FormPort:
     def controls(self) -> list[QObject]:
         """Return the widgets behind the fields; what is no widget but a checkable action, too."""
         return [widget for field in self.walk().fields for widget in field.widgets]
+
+    def pointers(self) -> Iterator[tuple[str, Field]]:
+        """Yield the JSON pointer of each field in an input, and the field."""
+        return ((pointer_token(field.key), field) for field in self.walk().fields)
+
+    def label(self, pointer: str) -> str:
+        """Return what stands beside the field that a JSON pointer leads to or into; empty when it leads to none."""
+        found = (field.label for known, field in self.pointers() if f"{pointer}/".startswith(f"{known}/"))
+        return next(found, "")
 
     def typed(self, values: Mapping[str, Any]) -> Any:
         """Return the values as the application's own type; here they are what they are."""

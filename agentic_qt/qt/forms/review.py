@@ -1,6 +1,7 @@
 """One call on a form under review: filled where the person sees it, until somebody submits it or turns it down."""
 
 import asyncio
+import logging
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from html import escape
@@ -19,8 +20,10 @@ from agentic_qt.qt.forms.states import FORM_ACTIVE, SUBMIT_ACTIVE, announce, mar
 from agentic_qt.qt.forms.submit_control import SubmitControl
 from agentic_qt.qt.gestures.gesture import GestureGuard, GestureTimes, Refusal
 from agentic_qt.qt.gestures.input_watch import InputWatch
+from agentic_qt.schema.canonical import pointer_token
 
 translate = QCoreApplication.translate
+_log = logging.getLogger("agentic_qt.qt.forms")
 
 Validate = Callable[[Mapping[str, Any]], Mapping[str, str] | None]
 """An application's own check: what is wrong, by field; nothing when it may be submitted."""
@@ -220,15 +223,27 @@ class Review(QObject):
 
     def _accepts(self, now: dict[str, Any], button: QAbstractButton) -> bool:
         """Return whether the form may be submitted with what stands in it; else tell the person why not."""
-        meant = edited(self.given, self.filled.old, now)
-        problems = [f"{issue.pointer.lstrip('/')}: {issue.message}" for issue in self.port.check(meant)]
-        if not problems and self._validate is not None:
-            problems = [f"{key}: {problem}" for key, problem in (self._validate(now) or {}).items()]
+        try:
+            problems = self._problems(now)
+        except Exception:  # of a validator, an adapter or `validate`: the person must not wonder why nothing happens
+            _log.exception("The application's own check failed")
+            problems = [translate("agentic_qt", "The application could not check it.")]
         self.problems = tuple(problems)
         if problems:
             words = translate("agentic_qt", "Not submitted yet. {problems}")
-            self._say(words.format(problems=" ".join(problems)), button)
+            self._say(words.format(problems="\n".join(problems)), button)
         return not problems
+
+    def _problems(self, now: dict[str, Any]) -> list[str]:
+        label = self.port.label
+        meant = edited(self.given, self.filled.old, now)
+        problems = [
+            f"{label(issue.pointer) or issue.pointer.lstrip('/')}: {issue.message}" for issue in self.port.check(meant)
+        ]
+        if not problems and self._validate is not None:
+            said = self._validate(now) or {}
+            problems = [f"{label(pointer_token(key)) or key}: {problem}" for key, problem in said.items()]
+        return problems
 
     def _refused(self, refusal: Refusal) -> None:
         words = {
@@ -242,7 +257,8 @@ class Review(QObject):
         announce(self.port.form, text, urgent=True)
         if beside.isVisible():
             # Escaped: a value of the model in it must not become markup.
-            QToolTip.showText(beside.mapToGlobal(beside.rect().bottomLeft()), f"<qt>{escape(text)}</qt>", beside)
+            shown = escape(text).replace("\n", "<br>")
+            QToolTip.showText(beside.mapToGlobal(beside.rect().bottomLeft()), f"<qt>{shown}</qt>", beside)
 
 
 def _shown(button: QAbstractButton) -> str:

@@ -20,6 +20,14 @@ translate = QCoreApplication.translate
 
 _REACH = 12  # button heights: further away nobody looks for it
 
+# Not by the palette alone: Fusion makes a lighter colour of it, in which the text cannot be read.
+_LOOK = """
+QPushButton { background: palette(highlight); color: palette(highlighted-text); border: 2px solid palette(highlight);
+    border-radius: 4px; padding: 4px 14px; }
+QPushButton:focus { border-color: palette(highlighted-text); }
+QPushButton:pressed { background: palette(dark); }
+"""
+
 
 class SecondButton(QPushButton):
     """The second button; no part of the form, whose own buttons are looked for anew at any time."""
@@ -62,6 +70,7 @@ class SecondGesture(QObject):
             translate("agentic_qt", "The second of two presses. After it the form is submitted.")
         )
         button.setAutoDefault(False)
+        _stand_out(button)
         metrics = button.fontMetrics()
         room = window.width() - 4 * metrics.height()
         button.setText(metrics.elidedText(words, Qt.TextElideMode.ElideRight, room).replace("&", "&&"))
@@ -113,6 +122,15 @@ class SecondGesture(QObject):
     def _place(self) -> None:
         if self.button is not None and self._first is not None:
             self.button.move(_free_place(self.button, self._first))
+
+
+def _stand_out(button: QPushButton) -> None:
+    """Let a button be seen where no style sheet reaches it: that of the form does not, since it stands beside it."""
+    if not button.style().inherits("QStyleSheetStyle"):
+        button.setStyleSheet(_LOOK)
+    font = button.font()
+    font.setBold(True)
+    button.setFont(font)
 
 
 def _free_place(button: QWidget, first: QWidget) -> QPoint:

@@ -9,7 +9,17 @@ from typing import Any, Final, Literal, cast
 
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QAbstractButton, QGroupBox, QLayout, QScrollArea, QStackedLayout, QToolBox, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QGroupBox,
+    QLayout,
+    QScrollArea,
+    QStackedLayout,
+    QStackedWidget,
+    QTabWidget,
+    QToolBox,
+    QWidget,
+)
 
 from agentic_qt.qt.forms.adapters.base import Adapter, Profile
 from agentic_qt.qt.forms.adapters.check import value_of
@@ -229,10 +239,13 @@ def _shared_key(parent: QWidget, form: QWidget) -> str | None:
 
 def _is_hidden(widget: QWidget, scope: _Scope) -> bool:
     """Return whether somebody hid a hidden widget; the pages of tabs, stacks and tool boxes take turns."""
+    parent = widget.parentWidget()
+    tabs = parent.parentWidget() if parent is not None else None
+    if isinstance(tabs, QTabWidget) and isinstance(parent, QStackedWidget) and tabs.indexOf(widget) >= 0:
+        return not tabs.isTabVisible(tabs.indexOf(widget))
     # Until its window is shown, a widget counts as hidden although nobody hid it.
     if not scope.visible and not widget.testAttribute(Qt.WidgetAttribute.WA_WState_ExplicitShowHide):
         return False
-    parent = widget.parentWidget()
     takes_turns = isinstance(parent, QToolBox) or isinstance(parent.layout() if parent else None, QStackedLayout)
     return not takes_turns
 

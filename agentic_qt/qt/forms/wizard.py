@@ -7,7 +7,7 @@ from typing import Any, cast
 from PySide6.QtWidgets import QWidget, QWizard, QWizardPage
 
 from agentic_qt.qt.forms.adapters.base import JsonSchema
-from agentic_qt.qt.forms.fields import FormFields
+from agentic_qt.qt.forms.fields import Field, FormFields
 from agentic_qt.qt.forms.fill import (
     FillError,
     application_code,
@@ -114,6 +114,12 @@ class WizardPort(FormPort):
             if inner:
                 result[key] = inner
         return result
+
+    def pointers(self) -> Iterator[tuple[str, Field]]:
+        """Yield the JSON pointer of each field: its page, then its key."""
+        for key, page in self._pages():
+            for field in walk(page).fields:
+                yield pointer_token(key) + pointer_token(field.key), field
 
     def put_back(self, before: Any) -> tuple[str, ...]:
         """Put every page back, and the wizard to the page it was on."""

@@ -189,6 +189,54 @@ def test_fields_that_depend_on_each_other_are_filled_all_the_same(make_form):
     assert fill(make_form(("a", a), ("b", b)), {"a": "1", "b": "2"}).after.values == {"a": "1", "b": "2"}
 
 
+@pytest.mark.parametrize("kind", [QSpinBox, QDoubleSpinBox, QSlider])
+def test_the_bounds_of_a_dependent_number_are_those_that_it_has_when_it_is_set(make_form, kind):
+    most, amount = QSpinBox(maximum=10, value=3), kind()
+    amount.setMaximum(3)
+    most.valueChanged.connect(amount.setMaximum)
+    amount.setProperty("toolDependsOn", "most")
+    form = make_form(("amount", amount), ("most", most))
+    assert {"minimum", "maximum"}.isdisjoint(input_schema(form)["properties"]["amount"])
+    assert fill(form, {"amount": 8, "most": 9}).after.values == {"amount": 8, "most": 9}
+    assert issues(form, {"amount": 8, "most": 7}) == ("invalid_input", {"/amount": "refused"})
+    assert issues(form, {"amount": 10}) == ("invalid_input", {"/amount": "refused"})
+    assert take_snapshot(form).values == {"amount": 8, "most": 9}
+
+
+def test_a_field_that_became_read_only_is_told_as_left_only_when_it_holds_another_value(make_form):
+    first, second = QLineEdit("a"), QLineEdit("keep")
+    first.textEdited.connect(lambda _: second.setReadOnly(True))
+    form = make_form(("first", first), ("second", second))
+    for values in ({"first": "x", "second": "y"}, {"second": "y", "first": "x"}):
+        second.setReadOnly(False)
+        before = second.text()
+        with pytest.raises(FillError) as refusal:
+            fill(form, values)
+        assert (refusal.value.code, refusal.value.left) == ("form_changed", ())
+        assert (first.text(), second.text()) == ("a", before)
+
+
+def test_a_field_that_was_renamed_meanwhile_is_put_back(make_form):
+    first, second = QLineEdit("a"), QLineEdit("keep")
+    first.textEdited.connect(lambda _: second.setObjectName("other"))
+    form = make_form(("first", first), ("second", second))
+    filled = fill(form, {"first": "x", "second": "y"})
+    assert restore(form, filled.before) == ()
+    assert (first.text(), second.text()) == ("a", "keep")
+
+
+def test_fields_that_mirror_each_other_and_did_not_are_told_when_they_cannot_be_put_back(make_form):
+    one, other = QLineEdit("1"), QLineEdit("2")
+    one.textChanged.connect(other.setText)
+    other.textChanged.connect(one.setText)
+    form = make_form(("one", one), ("other", other))
+    filled = fill(form, {"one": "x"})
+    left = restore(form, filled.before)
+    assert left
+    held = take_snapshot(form).values
+    assert set(left) == {key for key, value in {"one": "1", "other": "2"}.items() if held[key] != value}
+
+
 def test_a_field_that_is_disabled_meanwhile_rolls_all_back(make_form):
     same, address = QCheckBox(), QLineEdit("pre")
     same.toggled.connect(address.setDisabled)

@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
 
 from agentic_qt.core.errors import DeclarationError
 from agentic_qt.qt.forms.exposing import form_tool
+from agentic_qt.qt.forms.wizard import WizardPort
 from tests.support.approval_stage import until
 from tests.support.form_stage import FormStage, outcome_of
 
@@ -133,6 +134,17 @@ async def test_an_edit_of_a_nested_field_is_a_nested_input():
     stage.press_submit()
     outcome = await outcome_of(task)
     assert outcome.data["submitted"]["address"] == {"street": "Main 1", "city": "Vinh"}
+
+
+async def test_a_field_is_called_for_people_what_stands_beside_it(qapp):
+    form = customer_form()
+    FormStage(form)
+    port = form_tool(form, name="customer.save", description="Save.", model=Customer).port
+    label = {field.key: field.label for field in port.walk().fields}
+    assert port.label("/address/city") == label["addressCity"]
+    assert port.label("/address/city/0") == label["addressCity"]
+    assert [port.label(pointer) for pointer in ("", "/address", "/address/cit", "/nothing")] == [""] * 4
+    assert WizardPort(make_wizard(None)).label("/who/buyer") == "buyer"
 
 
 async def test_what_a_widget_refuses_is_told_by_the_path_of_the_type():

@@ -1,12 +1,14 @@
 """A form under review: filled where the person sees it, submitted by their own hand alone."""
 
 import asyncio
+import logging
+from html import escape
 
 import pytest
 from PySide6.QtCore import QEvent, QPointF, Qt
-from PySide6.QtGui import QAccessible, QKeyEvent, QMouseEvent
+from PySide6.QtGui import QAccessible, QKeyEvent, QMouseEvent, QValidator
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QTabWidget, QWidget
+from PySide6.QtWidgets import QApplication, QLineEdit, QTabWidget, QToolTip, QWidget
 
 from agentic_qt.core.call import Status
 from agentic_qt.core.policy import Decision, Policy
@@ -193,11 +195,43 @@ async def test_a_submit_that_the_form_refuses_keeps_the_review_open():
     stage.press_submit()
     await settle()
     assert not task.done()
-    assert stage.tool.review.problems
+    (problem,) = stage.tool.review.problems
+    assert problem.startswith("City: ")
+    assert QToolTip.text() == f"<qt>Not submitted yet. {escape(problem)}</qt>"
     stage.city.setText("Vinh")
     stage.pass_time()
     stage.press_submit()
     assert (await outcome_of(task)).data["submitted"]["city"] == "Vinh"
+
+
+async def test_a_check_that_fails_is_told_to_the_person_and_keeps_the_review_open(caplog):
+    """FC-71: a press that does nothing and says nothing would be worse."""
+
+    class Broken(QValidator):
+        works = True
+
+        def validate(self, text, place):
+            if not self.works:
+                raise RuntimeError("the secret database")
+            return self.State.Acceptable, text, place
+
+    form = make_form()
+    validator = Broken(form)
+    form.findChild(QLineEdit, "city").setValidator(validator)
+    stage = FormStage(form)
+    await stage.open()
+    task = await stage.begin({"city": "Hue"})
+    validator.works = False
+    stage.pass_time()
+    with caplog.at_level(logging.CRITICAL):
+        stage.press_submit()
+    await settle()
+    assert not task.done()
+    assert stage.tool.review.problems == ("The application could not check it.",)
+    validator.works = True
+    stage.pass_time()
+    stage.press_submit()
+    assert (await outcome_of(task)).ok
 
 
 async def test_what_changes_between_submit_and_run_is_stale():

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 import shiboken6
 from PySide6.QtCore import QBuffer, QByteArray, QPoint, QRect, Qt
-from PySide6.QtGui import QAccessible
+from PySide6.QtGui import QAccessible, QPalette
 from PySide6.QtTest import QTest
 from PySide6.QtUiTools import QUiLoader
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLineEdit, QPushButton, QSpinBox, QVBoxLayout
@@ -76,6 +76,22 @@ async def test_one_press_is_not_enough_for_a_destructive_form_and_two_are():
     assert stage.booked == [{"city": "Hue", "people": 2}]
     assert not is_there(button)
     assert stage.button.property("toolSubmitActive") is None
+
+
+@pytest.mark.parametrize("sheet", ["", "QPushButton { background: #123456; border: none; padding: 9px; }"])
+async def test_the_second_button_stands_out_unless_a_style_sheet_says_how_it_looks(sheet):
+    stage = FormStage(make_form(toolRisk="destructive"))
+    stage.window.setStyleSheet(sheet)
+    await stage.open()
+    task = await stage.begin({"city": "Hue"})
+    stage.pass_time()
+    stage.press_submit()
+    await settle()
+    button = second(stage)
+    wanted = "#123456" if sheet else button.palette().color(QPalette.ColorRole.Highlight).name()
+    assert button.grab().toImage().pixelColor(5, button.height() // 2).name() == wanted
+    assert button.font().bold()
+    await stop(task)
 
 
 async def test_a_mutating_form_takes_one_press():

@@ -66,6 +66,22 @@ def test_the_pages_behind_the_current_tab_belong_to_the_form(make_form, shown):
     assert keys(form) == ["one", "two"]
 
 
+@pytest.mark.parametrize("shown", [False, True])
+def test_a_tab_that_the_application_took_away_is_no_part_of_the_form(make_form, shown):
+    tabs = QTabWidget()
+    for name in ("first", "second"):
+        page = QWidget()
+        QLineEdit(page).setObjectName(name)
+        tabs.addTab(page, name)
+    form = make_form(("tabs", tabs))
+    form.setVisible(shown)
+    tabs.setTabVisible(1, False)
+    assert keys(form) == ["first"]
+    tabs.setTabVisible(1, True)
+    assert keys(form) == ["first", "second"]
+    form.hide()
+
+
 def test_the_pages_of_a_stacked_layout_belong_to_the_form(make_form):
     container = QWidget()
     stack = QStackedLayout(container)

@@ -33,12 +33,12 @@ class SpinBoxAdapter(Adapter):
         profile: Profile,
         *,
         required: bool = False,  # noqa: ARG002 - a number is never empty
-        live: bool = True,  # noqa: ARG002 - it has no options
+        live: bool = True,
     ) -> JsonSchema:
         """Return a number schema with the bounds; an integer one where the widget holds nothing else."""
         if profile == "chromium":
             return _as_browser(control, is_range=_is_range(control))
-        schema = _strict(control, whole=isinstance(control, QSpinBox))
+        schema = _strict(control, whole=isinstance(control, QSpinBox), live=live)
         if isinstance(control, QDoubleSpinBox) and "multipleOf" not in schema:
             if control.decimals() == 0:
                 schema["type"] = "integer"
@@ -97,10 +97,12 @@ class SliderAdapter(Adapter):
         profile: Profile,
         *,
         required: bool = False,  # noqa: ARG002 - a number is never empty
-        live: bool = True,  # noqa: ARG002 - it has no options
+        live: bool = True,
     ) -> JsonSchema:
         """Return an integer schema with the bounds."""
-        return _as_browser(control, is_range=True) if profile == "chromium" else _strict(control, whole=True)
+        if profile == "chromium":
+            return _as_browser(control, is_range=True)
+        return _strict(control, whole=True, live=live)
 
     def get(self, control: QAbstractSlider) -> int:
         """Return the value."""
@@ -137,6 +139,8 @@ class NumberEditAdapter(LineEditAdapter):
         if profile == "chromium" or not isinstance(validator, QIntValidator | QDoubleValidator):
             return super().schema(control, profile, required=required, live=live)
         schema: JsonSchema = {"type": "integer" if isinstance(validator, QIntValidator) else "number"}
+        if not live:
+            return schema
         low, high = tidy(validator.bottom()), tidy(validator.top())
         if abs(low) < _unbounded(validator):
             schema["minimum"] = low
@@ -213,14 +217,16 @@ def _step(control: Any, *, is_range: bool) -> Number | None:
     return _number(declared) or tidy(control.singleStep())
 
 
-def _strict(control: Any, *, whole: bool) -> JsonSchema:
+def _strict(control: Any, *, whole: bool, live: bool) -> JsonSchema:
     low, high = tidy(control.minimum()), tidy(control.maximum())
     named_low, named_high = _bound(control, "toolMinimum"), _bound(control, "toolMaximum")
+    least = low if isinstance(named_low, str | None) else max(low, named_low)
+    most = high if isinstance(named_high, str | None) else min(high, named_high)
     schema: JsonSchema = {"type": "integer" if whole else "number"}
-    schema["minimum"] = low if isinstance(named_low, str | None) else max(low, named_low)
-    schema["maximum"] = high if isinstance(named_high, str | None) else min(high, named_high)
+    if live:
+        schema |= {"minimum": least, "maximum": most}
     step = _number(control.property("toolStep"))
-    if step is not None and _is_multiple(schema["minimum"], step) and not (whole and step == 1):
+    if step is not None and _is_multiple(least, step) and not (whole and step == 1):
         schema["multipleOf"] = step
     return schema
 
