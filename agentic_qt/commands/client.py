@@ -92,6 +92,7 @@ class CommandClient(Submissions):
             raise CommandError("insecure_url", "A service is reached by https, or by http on this machine.")
         super().__init__(ids=ids, wait=wait)
         self._sleep = sleep
+        self._timeout = timeout
         self._patience = patience
         self._pauses = (first_pause, longest_pause)
         self._http = httpx.AsyncClient(
@@ -147,14 +148,14 @@ class CommandClient(Submissions):
         """
         content = wire.encode_json({"type": type_, "input": dict(input_)})
         try:
-            answer = await self._http.post("/previews", content=content)
-            fields = answer.json()
+            answer = await self._ask("POST", "/previews", content=content)
             if answer.is_success:
-                return Preview(facts=fields["facts"], version=fields["version"])
+                return wire.decode_preview(answer.content)
+            fields = answer.json()
             code, hint = str(fields["title"]), str(fields["detail"])
-        except httpx.TransportError as error:
+        except (httpx.HTTPError, TimeoutError) as error:
             raise CapabilityError(UNREACHABLE, "The service cannot be reached.", retryable=True) from error
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise CapabilityError("bad_answer", "The service's answer was not understood.") from error
         raise CapabilityError(code, hint, retryable=answer.is_server_error)
 
@@ -233,10 +234,10 @@ class CommandClient(Submissions):
 
     async def _ask_for_result(self, method: str, path: str, command_id: str, **request: Any) -> CommandResult:
         try:
-            answer = await self._http.request(method, path, **request)
+            answer = await self._ask(method, path, **request)
         except _NOT_SENT:
             return refused(command_id, UNREACHABLE, _UNREACHABLE_HINT, retryable=True)
-        except httpx.HTTPError as error:
+        except (httpx.HTTPError, TimeoutError) as error:
             _log.warning("%s %s had no answer: %s", method, path, type(error).__name__)
             return _lost(command_id)
         try:
@@ -248,10 +249,15 @@ class CommandClient(Submissions):
             _log.warning("%s %s was answered by %s without a result", method, path, answer.status_code)
             return _lost(command_id)
 
+    async def _ask(self, method: str, path: str, **request: Any) -> httpx.Response:
+        """Send one request; httpx's own limit is for each piece of an answer, and a slow one has many."""
+        async with asyncio.timeout(self._timeout):
+            return await self._http.request(method, path, **request)
+
     async def _read(self, method: str, path: str, **request: Any) -> httpx.Response:
         try:
-            answer = await self._http.request(method, path, **request)
-        except httpx.HTTPError as error:
+            answer = await self._ask(method, path, **request)
+        except (httpx.HTTPError, TimeoutError) as error:
             raise CommandError(UNREACHABLE, "The service cannot be reached.") from error
         if not answer.is_success:
             raise CommandError("bad_answer", f"The service answered with HTTP {answer.status_code}.")

@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 
 from agentic_qt.commands.values import Actor, Command, Version
 from agentic_qt.core.errors import DeclarationError
+from agentic_qt.schema.canonical import digest
 from agentic_qt.schema.validate import CompiledSchema, SchemaError, compile_schema
 
 Handler = Callable[[Session, dict[str, Any], Actor], Any]
@@ -28,6 +29,9 @@ Authorise = Callable[[Session, Actor, dict[str, Any]], bool]
 
 AggregateOf = Callable[[str | None, dict[str, Any]], str]
 """``aggregate_of(command's target, input)``: names what the outbox orders by."""
+
+
+_LONGEST: Final = 2000  # bytes
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -99,19 +103,24 @@ class CommandType:
 
         Raises:
             Exception: Whatever the type's own code raises.
-            TypeError: It returned no string.
+            TypeError: It returned no string that can be stored.
         """
         if self.aggregate_of is None:
             return self.own_aggregate(command)
         name = self.aggregate_of(command.target, command.data())
         if not isinstance(name, str) or "\x00" in name:
             raise TypeError("aggregate_of must return a string without NUL")
-        name.encode()  # half of a surrogate pair cannot be stored
-        return name
+        return _fit(name)
 
     def own_aggregate(self, command: Command) -> str:
         """Return what the outbox orders by unless the type says otherwise."""
-        return f"{self.name.rpartition('.')[0]}:{command.target or ''}"
+        return _fit(f"{self.name.rpartition('.')[0]}:{command.target or ''}")
+
+
+def _fit(aggregate: str) -> str:
+    """Return a name that fits into an index: PostgreSQL takes at most 2,704 bytes there."""
+    encoded = aggregate.encode()
+    return aggregate if len(encoded) <= _LONGEST else f"{aggregate[:200]}:{digest(encoded)}"
 
 
 def compile_input_schema(name: str, schema: Mapping[str, Any]) -> CompiledSchema:

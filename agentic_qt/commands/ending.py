@@ -149,6 +149,8 @@ class Ending:
             return stored(row, command_id)
         command, owner = records.to_command(row), Actor(name=row.actor)
         result = unknown(command, owner.name, at=self.clock())
+        if row.lease_until is None:
+            records.set_lease(connection, command_id, self.clock())  # only what has one is found as open
         records.finish(connection, CommandState.UNKNOWN, result)
         self.record_end(connection, row.aggregate, command, owner, result)
         return result

@@ -145,6 +145,8 @@ class _Endpoints:
     async def history(self, request: Request) -> Response:
         async def work(actor: Actor) -> Response:
             asked = request.query_params
+            if any("\x00" in value for value in asked.values()):
+                return _problem(400, "invalid", "A question has no NUL.")
             whose = asked.get("actor")
             if OPERATE not in actor.permissions and whose not in (None, actor.name):
                 return _problem(403, "denied", "This actor sees only what it did itself.")

@@ -1,5 +1,6 @@
 """What is refused before any transaction: missing ids, unknown types, forged fields, inputs that break the schema."""
 
+import math
 from typing import Any, Final
 
 from agentic_qt.commands.answers import refused
@@ -12,7 +13,7 @@ MAX_ID: Final = 200
 MAX_NOTE: Final = 2000
 """How many characters an operator's note may have."""
 MAX_TARGET: Final = 1000
-"""How many characters a target may have."""
+"""How many characters a target, or the name of an approver, may have."""
 
 
 def check_id(command_id: str) -> CommandResult | None:
@@ -45,9 +46,21 @@ def check(command: Command, kind: CommandType | None) -> CommandResult | None:
         return refused(command.command_id, Code.UNKNOWN_TYPE, "There is no command of this type.")
     if not is_version(command.expected_version):
         return refused(command.command_id, Code.INVALID, "An expected version is a string or an integer.")
-    if "\x00" in (command.target or "") or len(command.target or "") > MAX_TARGET:
-        return refused(command.command_id, Code.INVALID, f"A target has at most {MAX_TARGET} characters.")
+    if not all(_is_storable(each) for each in (command.target, command.approved_by)):
+        return refused(command.command_id, Code.INVALID, f"A target and a name have at most {MAX_TARGET} characters.")
+    if command.proposal_id is not None and check_id(command.proposal_id) is not None:
+        return refused(command.command_id, Code.INVALID, f"An id has at most {MAX_ID} printable ASCII characters.")
+    if command.approved_at is not None and not math.isfinite(command.approved_at):
+        return refused(command.command_id, Code.INVALID, "A point in time is a finite number.")
     return _check_input(command, kind)
+
+
+def _is_storable(text: str | None) -> bool:
+    try:
+        (text or "").encode()
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return False
+    return "\x00" not in (text or "") and len(text or "") <= MAX_TARGET
 
 
 def _check_input(command: Command, kind: CommandType) -> CommandResult | None:

@@ -94,8 +94,8 @@ def check_same(row: Row[Any], command: Command, actor: Actor) -> None:
     Raises:
         Refusal: It is not; the stored result stays unseen. Code ``payload_mismatch``.
     """
-    # a tombstone of a command that was never seen has no digest: it stands for whatever its actor sends
-    if row.actor != actor.name or row.digest not in (None, command.digest):
+    # a tombstone of a command that was never seen has no digest: it stands for whatever is sent, whoever gave it up
+    if row.digest is not None and (row.actor, row.digest) != (actor.name, command.digest):
         raise Refusal(Code.PAYLOAD_MISMATCH, MISMATCHED, audited=True)
 
 

@@ -1,18 +1,19 @@
 """What a model is told of a command: its call's outcome is a projection of the result, and adds nothing to it."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from agentic_qt.commands.values import Code, CommandResult, CommandStatus
 from agentic_qt.core.call import RETRY, Outcome, Status
 from agentic_qt.core.errors import CapabilityError
 
-_STATUS: Final = {
-    Code.VERSION_CONFLICT: Status.STALE,
-    Code.VERSION_REQUIRED: Status.STALE,
-    Code.DENIED: Status.FORBIDDEN,
-    Code.BUSY: Status.BUSY,
+_STATUS: Final[Mapping[tuple[str, str], Status]] = {
+    (CommandStatus.FAILED, Code.VERSION_CONFLICT): Status.STALE,
+    (CommandStatus.REFUSED, Code.VERSION_REQUIRED): Status.STALE,
+    (CommandStatus.REFUSED, Code.DENIED): Status.FORBIDDEN,
+    (CommandStatus.REFUSED, Code.BUSY): Status.BUSY,
 }
-"""Codes that say more than ``failed`` does."""
+"""Answers that say more than ``failed`` does; such a word of a handler's own failure is a code like any other."""
 
 
 def is_final(result: CommandResult) -> bool:
@@ -26,7 +27,7 @@ def status_of(result: CommandResult) -> Status:
         case CommandStatus.SUCCEEDED:
             return Status.OK
         case CommandStatus.FAILED | CommandStatus.REFUSED:
-            return _STATUS.get(Code(result.code), Status.FAILED) if result.code in _CODES else Status.FAILED
+            return _STATUS.get((result.status, result.code), Status.FAILED)
     return Status.UNKNOWN  # executing, unknown, not found: none of them says that nothing happened
 
 
@@ -71,6 +72,3 @@ def outcome_of(result: CommandResult) -> Outcome:
         applied=applied_of(result),
         command_id=result.command_id,
     )
-
-
-_CODES: Final = frozenset(code.value for code in Code)

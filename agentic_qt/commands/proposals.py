@@ -237,12 +237,14 @@ class Proposals:
         return await self._note(lambda connection: _change(connection, _get(connection, proposal_id), waiting, anew))
 
     async def expire(self) -> int:
-        """Let everything that waited too long expire, and return how many did."""
+        """Let everything expire that nobody decided on in time, and return how many did."""
         now = self._clock()
 
         def work(connection: Connection) -> int:
             late = update(proposals).where(
-                proposals.c.expires_at <= now, proposals.c.state.in_(_values(sources(CommandState.EXPIRED)))
+                proposals.c.expires_at <= now,
+                proposals.c.decided_by.is_(None),  # what was approved in time follows its command
+                proposals.c.state.in_(_values(sources(CommandState.EXPIRED))),
             )
             return connection.execute(late.values(state=CommandState.EXPIRED.value)).rowcount
 

@@ -75,6 +75,11 @@ def finish(connection: Connection, state: CommandState, result: CommandResult) -
     return _FINISH[state].run(connection, values).rowcount == 1
 
 
+def set_lease(connection: Connection, command_id: str, at: float) -> None:
+    """Write down until when a command was to be over."""
+    connection.execute(update(commands).where(commands.c.command_id == command_id).values(lease_until=at))
+
+
 def write_audit(
     connection: Connection,
     command: Command,

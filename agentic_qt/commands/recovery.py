@@ -183,6 +183,7 @@ class Recovery:
     async def _left_open(self) -> list[Proposal]:
         """Return the open proposals that are nobody's now: not under way here, and of no session that lives."""
         proposals = self._desk.proposals
+        await proposals.expire()  # nobody may approve them any more
         ended = await proposals.sessions.ended(each.session for each in await proposals.open())
         own, under_way = proposals.sessions.own, proposals.under_way
         # read once more: what a session that is over has done is done by now

@@ -4,6 +4,7 @@ Transactions run in one I/O worker thread, so that a GUI loop never waits for a 
 answers; it controls nothing.
 """
 
+import asyncio
 import time
 import uuid
 from collections.abc import Callable, Mapping
@@ -94,6 +95,7 @@ class CommandService(CommandTypes, Submissions):
         self._thread = IoThread()
         self._groups = Groups(self._thread, self._execution)
         self._facts: StoreFacts | None = None
+        self._starting = asyncio.Lock()
         self.sessions = Sessions(self._store, self._io)
         self.proposals = Proposals(self._transactions, self._io, clock=clock, ids=ids, sessions=self.sessions)
         self.outbox = Outbox(self._transactions, self._io, clock=clock)
@@ -126,15 +128,16 @@ class CommandService(CommandTypes, Submissions):
         Raises:
             CommandError: It cannot be opened, or was written by a newer version.
         """
-        if not self._thread.is_open:
-            self._thread.open()
-            try:
-                self._facts = await self._io(lambda: self._store.open(self._on_start))
-                await self._io(self.sessions.open)
-                await self._io(self._closing.expire_overdue)
-            except BaseException:
-                await self.close()
-                raise
+        async with self._starting:
+            if not self._thread.is_open:
+                self._thread.open()
+                try:
+                    self._facts = await self._io(lambda: self._store.open(self._on_start))
+                    await self._io(self.sessions.open)
+                    await self._io(self._closing.expire_overdue)
+                except BaseException:
+                    await self.close()
+                    raise
         return self.facts
 
     async def close(self) -> None:

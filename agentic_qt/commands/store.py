@@ -59,6 +59,10 @@ def data_folder_url(application: str) -> str:
     return f"sqlite:///{folder / 'commands.sqlite3'}"
 
 
+class StoreGoneError(SQLAlchemyError):
+    """The file was deleted or replaced while it was open: what is written into it now, nobody would find again."""
+
+
 class Store:
     """A database file or server.
 
@@ -75,6 +79,7 @@ class Store:
         self._busy_ms = int(busy_timeout * 1000)
         self._library: SqliteLibrary | None = None
         self.backup: Path | None = None
+        self._file: tuple[Path, int, int] | None = None  # with its device and number, as it was opened
         self.engine = self._sqlite(url, library) if url.startswith("sqlite:") else self._postgresql(url)
         lending.watch(self.engine)
         _use_plain_savepoints(self.engine.dialect)
@@ -94,6 +99,7 @@ class Store:
             module = None if self._library is None else self._library.module
             self.backup = migrate(self.engine, sqlite_module=module, on_start=on_start)
             facts = self._facts()
+            self._remember_file()
         except (SQLAlchemyError, OSError) as error:
             _log.exception("The store cannot be opened")
             raise CommandError("store_unusable", "The store of commands cannot be opened; see the log.") from error
@@ -109,6 +115,7 @@ class Store:
     @contextmanager
     def write(self) -> Iterator[Connection]:
         """Yield a connection whose transaction may write; the caller commits, and anything left is rolled back."""
+        self._check_file()
         with self.engine.connect() as connection:
             connection.begin()
             yield connection
@@ -128,6 +135,7 @@ class Store:
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """Yield a connection whose transaction only reads and waits for no writer."""
+        self._check_file()
         with self.engine.connect() as connection:
             yield connection.execution_options(**{_READ: True})
 
@@ -142,6 +150,23 @@ class Store:
         if self.is_sqlite:
             return _sqlite_trouble(error.orig)
         return _postgresql_trouble(str(getattr(error.orig, "sqlstate", None) or ""))
+
+    def _remember_file(self) -> None:
+        if self.is_sqlite:
+            path = Path(str(self.engine.url.database)).absolute()
+            found = path.stat()
+            self._file = (path, found.st_dev, found.st_ino)
+
+    def _check_file(self) -> None:
+        if self._file is None:
+            return
+        path, device, number = self._file
+        try:
+            found = path.stat()
+        except FileNotFoundError:
+            raise StoreGoneError(f"{path.name} was deleted while it was open") from None
+        if (found.st_dev, found.st_ino) != (device, number):
+            raise StoreGoneError(f"{path.name} was replaced while it was open")
 
     def _sqlite(self, url: str, library: SqliteLibrary | None) -> Engine:
         parsed = make_url(url)

@@ -18,6 +18,7 @@ from agentic_qt.commands.values import (
     CommandRecord,
     CommandResult,
     CommandStatus,
+    Preview,
     Version,
     is_version,
 )
@@ -197,7 +198,25 @@ def decode_answer(body: bytes, command_id: str) -> CommandResult:
         raise WireError("bad_answer", "The answer is no result of a command.") from error
     if result.command_id != command_id:
         raise WireError("bad_answer", "The answer is about another command.")
+    if not _is_well_typed(result):
+        raise WireError("bad_answer", "The answer is no result of a command.")
     return result
+
+
+def decode_preview(body: bytes) -> Preview:
+    """Return the preview of a body.
+
+    Raises:
+        WireError: It is none; code ``bad_answer``.
+    """
+    try:
+        fields = json.loads(body)
+        preview = Preview(facts=fields["facts"], version=fields["version"])
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise WireError("bad_answer", "The answer is no preview.") from error
+    if not is_version(preview.version):
+        raise WireError("bad_answer", "The answer is no preview.")
+    return preview
 
 
 def encode_record(record: CommandRecord) -> bytes:
@@ -248,6 +267,13 @@ def decode_audit(body: bytes) -> tuple[AuditEntry, ...]:
         return tuple(AuditEntry(**entry) for entry in json.loads(body)["entries"])
     except (ValueError, TypeError, KeyError) as error:
         raise WireError("bad_answer", "The answer is no audit.") from error
+
+
+def _is_well_typed(result: CommandResult) -> bool:
+    texts = isinstance(result.code, str) and isinstance(result.hint, str) and isinstance(result.actor, str | None)
+    at = result.committed_at
+    is_time = at is None or (isinstance(at, int | float) and not isinstance(at, bool))
+    return texts and is_time and isinstance(result.retryable, bool) and is_version(result.version)
 
 
 def _version(value: Any) -> Version | None:

@@ -3,7 +3,7 @@
 import pytest
 
 from agentic_qt.commands.service import CommandService
-from agentic_qt.commands.values import Command, CommandStatus
+from agentic_qt.commands.values import Actor, Command, CommandStatus
 from tests.support.command_kit import ANN, BOB, CHIEF, Inspector, add_entry
 
 pytestmark = pytest.mark.anyio
@@ -38,9 +38,20 @@ async def test_nobody_gives_up_the_command_of_another_actor(service: CommandServ
     done = await service.submit(add_entry("a"), ANN)
     assert (await service.abandon("a", BOB)).code == "denied"
     assert (await service.abandon("b", BOB)).code == "abandoned"
-    assert (await service.submit(add_entry("b"), ANN)).code == "payload_mismatch"
     assert (await service.status("a")).encode() == done.encode()
     assert inspector.events("a") == ["succeeded", "refused denied"]
+
+
+@pytest.mark.parametrize("who", [BOB, CHIEF], ids=["another", "operator"])
+async def test_an_id_that_somebody_else_closed_is_known_to_whoever_sends_it(
+    service: CommandService, inspector: Inspector, who: Actor
+) -> None:
+    """An operator closes what was lost on the way: whoever waits for it has to learn that, and may give it up too."""
+    closed = await service.abandon("b", who)
+    assert (await service.status("b", ANN)).encode() == closed.encode()
+    assert (await service.submit(add_entry("b"), ANN)).encode() == closed.encode()
+    assert (await service.abandon("b", ANN)).encode() == closed.encode()
+    assert inspector.entries() == {}
 
 
 @pytest.mark.parametrize("command_id", ["", "x" * 201, "\n"], ids=["empty", "long", "control"])

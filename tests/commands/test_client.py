@@ -1,6 +1,7 @@
 """The client of a remote service: what is lost on the way is unknown, and found out under the same id."""
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator
 
 import pytest
@@ -141,6 +142,51 @@ async def test_a_time_out_is_unknown(pauses: Pauses) -> None:
     assert (result.status, result.code) == (CommandStatus.UNKNOWN, "connection_lost")
 
 
+async def test_an_answer_that_drips_is_a_time_out_too(pauses: Pauses) -> None:
+    """Each piece comes in time, and the whole never would."""
+
+    dripping: list[asyncio.Task[None] | None] = []
+
+    async def drip(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        dripping.append(asyncio.current_task())
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
+        with contextlib.suppress(ConnectionError):
+            while not writer.is_closing():
+                writer.write(b" ")
+                await writer.drain()
+                await asyncio.sleep(0.05)
+        writer.close()
+        with contextlib.suppress(ConnectionError):
+            await writer.wait_closed()
+
+    server = await asyncio.start_server(drip, "127.0.0.1", 0)
+    address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    async with server, asyncio.timeout(30):
+        client = CommandClient(address, "t", timeout=0.2, patience=0.3, sleep=pauses)
+        result = await client.submit(add_entry("a"), ANN)
+        with pytest.raises(CapabilityError, match="unreachable"):
+            await client.preview("ledger.add", {"entry": "a"}, ANN)
+        await client.close()
+        await asyncio.gather(*(task for task in dripping if task is not None))
+    assert (result.status, result.code) == (CommandStatus.UNKNOWN, "connection_lost")
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply(body="no gzip", headers={"Content-Encoding": "gzip"}),
+        Reply(body='{"facts":null,"version":{}}'),
+        Reply(body='{"facts":null}'),
+        Reply(body="[" * 100_000),
+    ],
+    ids=["encoding", "version", "field", "depth"],
+)
+async def test_a_preview_that_is_none_cannot_be_had(reply: Reply) -> None:
+    async with ReplayServer(reply) as server, CommandClient(server.url, "t") as client:
+        with pytest.raises(CapabilityError):
+            await client.preview("ledger.add", {"entry": "a"}, ANN)
+
+
 @pytest.mark.parametrize(
     ("reply", "status", "code"),
     [
@@ -148,6 +194,8 @@ async def test_a_time_out_is_unknown(pauses: Pauses) -> None:
         (Reply(body="{}", status=200), CommandStatus.UNKNOWN, "connection_lost"),
         (Reply(body='{"command_id":"b","status":"succeeded"}'), CommandStatus.UNKNOWN, "connection_lost"),
         (Reply(body='{"command_id":"a","status":"nonsense"}'), CommandStatus.UNKNOWN, "connection_lost"),
+        (Reply(body='{"command_id":"a","status":"failed","code":[]}'), CommandStatus.UNKNOWN, "connection_lost"),
+        (Reply(body='{"command_id":"a","status":"failed","version":{}}'), CommandStatus.UNKNOWN, "connection_lost"),
         (Reply(body="", status=307, headers={"Location": "http://127.0.0.1:1/"}), CommandStatus.UNKNOWN,
          "connection_lost"),
         (Reply(body="no", status=401), CommandStatus.REFUSED, "unauthenticated"),

@@ -49,8 +49,21 @@ async def test_a_duplicate_is_told_in_progress_while_the_first_is_at_it(url: str
     assert bank.payments == {"p": 5}
 
 
-@pytest.mark.parametrize("error", [EffectUnknown(), TimeoutError(), RuntimeError("secret")], ids=repr)
-async def test_an_effect_of_which_nobody_knows_is_unknown_and_is_never_begun_again(url: str, error: Exception) -> None:
+@pytest.mark.parametrize(
+    "error",
+    [
+        EffectUnknown(),
+        TimeoutError(),
+        RuntimeError("secret"),
+        asyncio.CancelledError(),  # of a task of the handler's own, say
+        CapabilityError("", "A failure without a code."),
+        CapabilityError("half", applied={1}),
+    ],
+    ids=repr,
+)
+async def test_an_effect_of_which_nobody_knows_is_unknown_and_is_never_begun_again(
+    url: str, error: BaseException
+) -> None:
     """FC-04, FC-39"""
     bank = Bank()
     bank.raising = error

@@ -93,3 +93,13 @@ async def test_a_message_is_rolled_back_with_its_command(url: str) -> None:
     async with make_service(url, outbox=True, faults=fail) as service:
         assert (await service.submit(Command.of("ledger.add", {"entry": "x"}, command_id="x"), ANN)).code
         assert await service.outbox.waiting() == ()
+
+
+async def test_the_longest_target_has_messages_in_order_too(service: CommandService) -> None:
+    """An index of PostgreSQL takes 2,704 bytes: with more each such command was a `store_error` for ever."""
+    long = "".join(chr(0x4E00 + number * 7919 % 20_000) for number in range(1000))
+    other = long[:-1] + "x"
+    await submit(service, ("a1", long), ("a2", long), ("b1", other))
+    receiver = Receiver()
+    assert await service.outbox.ship(receiver) == 3
+    assert sorted(receiver.got) == [("a1", 1), ("a2", 2), ("b1", 1)]

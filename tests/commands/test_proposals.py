@@ -112,7 +112,9 @@ async def test_a_proposal_that_ended_can_no_longer_be_approved_or_run(
     service: CommandService, clock: Clock, inspector: Inspector, end: str
 ) -> None:
     proposal = await offered(service, expires_at=1060.0)
-    command = await service.proposals.approve(proposal.proposal_id, digest=proposal.digest, by="ann")
+    command = to_command(proposal)
+    if end != "expire":
+        command = await service.proposals.approve(proposal.proposal_id, digest=proposal.digest, by="ann")
     if end == "reject":
         await service.proposals.reject(proposal.proposal_id, by="ann")
     elif end == "cancel":
@@ -137,6 +139,19 @@ async def test_an_approval_after_its_time_is_refused_though_nobody_expired_it(
     clock.now = 1060.5
     with pytest.raises(CommandError, match="bad_transition"):
         await service.proposals.approve(proposal.proposal_id, digest=proposal.digest, by="ann")
+
+
+async def test_what_was_approved_in_time_does_not_expire(
+    service: CommandService, clock: Clock, inspector: Inspector
+) -> None:
+    """Its command may be on its way to another store, where only this proposal knows of it."""
+    proposal = await offered(service, expires_at=1060.0)
+    command = await service.proposals.approve(proposal.proposal_id, digest=proposal.digest, by="ann")
+    clock.now = 1061.0
+    assert await service.proposals.expire() == 0
+    assert [each.proposal_id for each in await service.proposals.open()] == [proposal.proposal_id]
+    assert (await service.submit(command, ANN)).ok
+    assert inspector.entries() == {"a": 1}
 
 
 async def test_what_was_executed_is_not_cancelled(service: CommandService) -> None:

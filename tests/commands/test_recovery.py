@@ -199,6 +199,16 @@ async def test_a_stopped_or_expired_question_is_not_offered_again(url: str, insp
     assert inspector.rows("SELECT state FROM agentic_proposal ORDER BY created_at") == [("cancelled",), ("expired",)]
 
 
+async def test_a_question_whose_time_is_over_is_not_offered_again(url: str, inspector: Inspector) -> None:
+    """Nobody could approve it: Resume would ask, and then refuse the answer."""
+    async with make_service(url) as service:
+        window = open_window(service)
+        proposal = await service.proposals.propose("customer.delete", {"id": 1}, ANN, expires_at=1.0)
+        await service.proposals.offer(proposal.proposal_id)
+        assert await window.recovery.look() == Leftovers()
+    assert inspector.rows("SELECT state FROM agentic_proposal") == [("expired",)]
+
+
 async def test_nobody_is_offered_what_was_proposed_for_somebody_else(url: str) -> None:
     await crash(url, "asked")
     async with make_service(url) as service:

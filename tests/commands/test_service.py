@@ -1,6 +1,7 @@
 """One command, one effect: ids, payloads, actors, versions, permissions, and what is left in the store."""
 
 import asyncio
+import math
 from typing import Any
 
 import pytest
@@ -348,3 +349,26 @@ async def test_a_caller_who_is_cancelled_does_not_hide_what_happened(
         await caller
     assert (await service.submit(add_entry("a"), ANN)).ok
     assert inspector.entries() == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"proposal_id": "\x00"},
+        {"proposal_id": "x" * 201},
+        {"approved_by": "a\x00"},
+        {"approved_by": "\ud800"},
+        {"approved_by": "x" * 1001},
+        {"approved_at": math.nan},
+        {"target": "x" * 1001},
+    ],
+    ids=["id-nul", "id-long", "by-nul", "by-surrogate", "by-long", "at-nan", "target-long"],
+)
+async def test_what_no_store_takes_is_invalid_and_no_trouble_of_the_store(
+    service: CommandService, fields: dict[str, Any]
+) -> None:
+    """`store_error` would say: the same again, later."""
+    command = Command.of("ledger.add", {"entry": "a"}, command_id="a", **fields)
+    result = await service.submit(command, ANN)
+    assert (result.status, result.code) == (CommandStatus.REFUSED, "invalid")
+    assert (await service.submit(add_entry("a"), ANN)).ok

@@ -174,6 +174,34 @@ async def test_a_store_that_cannot_be_reached_is_said_to_be_unusable_without_det
     assert "nowhere" not in str(refused.value)
 
 
+@pytest.mark.parametrize("replaced", [False, True])
+async def test_a_file_that_was_taken_away_takes_nothing_more(
+    sqlite_url: str, tmp_path: Path, *, replaced: bool
+) -> None:
+    """SQLite would go on writing into the deleted file: a success that nobody finds again."""
+    async with make_service(sqlite_url) as service:
+        assert (await service.submit(add_entry("a"), ANN)).ok
+        (tmp_path / "store.sqlite3").rename(tmp_path / "moved.sqlite3")
+        if replaced:
+            async with make_service(sqlite_url):
+                pass
+        result = await service.submit(add_entry("b"), ANN)
+        assert (result.status, result.code) == ("refused", "store_error")
+        assert (await service.status("a", ANN)).code == "store_error"
+        if not replaced:
+            (tmp_path / "moved.sqlite3").rename(tmp_path / "store.sqlite3")
+            assert (await service.submit(add_entry("b"), ANN)).ok
+    assert Inspector(sqlite_url).entries() == ({} if replaced else {"a": 1, "b": 1})
+
+
+async def test_starting_twice_at_once_starts_once(sqlite_url: str) -> None:
+    service = make_service(sqlite_url)
+    first, second = await asyncio.gather(service.start(), service.start())
+    assert first == second
+    assert (await service.submit(add_entry("a"), ANN)).ok
+    await service.close()
+
+
 def test_the_data_folder_is_the_applications_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     assert data_folder_url("shop") == f"sqlite:///{tmp_path / 'shop' / 'commands.sqlite3'}"

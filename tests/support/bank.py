@@ -23,7 +23,7 @@ class Bank:
 
     def __init__(self) -> None:
         self.payments: dict[str, int] = {}
-        self.raising: Exception | None = None
+        self.raising: BaseException | None = None
         self.resolving: Exception | None = None
         self.asked = asyncio.Event()
         self.goes_on: asyncio.Event | None = None
